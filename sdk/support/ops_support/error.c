@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Error records never overflow and always hold valid UTF-8: a message that is too long loses
+// its tail at a character boundary.
+#include <ops_support/error.h>
+#include <stdio.h>
+#include <string.h>
+
+// The bytes of `message` that the owner of `error` has room for, the terminator included.
+static size_t message_capacity(const ops_error *error) {
+  const size_t header = offsetof(ops_error, message);
+  if (error->struct_size <= header) return 0;
+  const size_t room = (size_t)error->struct_size - header;
+  return room < OPS_ERROR_MESSAGE_MAX ? room : OPS_ERROR_MESSAGE_MAX;
+}
+
+// The longest prefix of `text` of at most `size` bytes that does not end inside a character.
+static size_t trim_utf8(const char *text, size_t size) {
+  size_t start = size;
+  while (start > 0 && size - start < 3 && ((unsigned char)text[start - 1] & 0xc0) == 0x80)
+    --start;
+  if (start == 0) return size;
+  const unsigned char lead = (unsigned char)text[start - 1];
+  const size_t need = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  return size - (start - 1) < need ? start - 1 : size;
+}
+
+static void store(ops_error *error, int32_t code, const char *text, size_t size) {
+  const size_t capacity = message_capacity(error);
+  if (error->struct_size >= offsetof(ops_error, message)) {
+    error->code = code;
+    error->vendor_code = 0;
+    error->message_size = 0;
+  }
+  if (capacity == 0) return;
+  if (size > capacity - 1) size = trim_utf8(text, capacity - 1);
+  memmove(error->message, text, size);
+  error->message[size] = '\0';
+  error->message_size = (uint32_t)size;
+}
+
+int32_t ops_error_set_v(ops_error *error, int32_t code, const char *format, va_list args) {
+  if (!error) return code;
+  char text[OPS_ERROR_MESSAGE_MAX + 4];
+  const int written = vsnprintf(text, sizeof text, format, args);
+  size_t size = written < 0 ? 0 : (size_t)written;
+  if (size >= sizeof text) size = sizeof text - 1;
+  store(error, code, text, size);
+  return code;
+}
+
+int32_t ops_error_set(ops_error *error, int32_t code, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  ops_error_set_v(error, code, format, args);
+  va_end(args);
+  return code;
+}
+
+int32_t ops_error_prefix(ops_error *error, const char *format, ...) {
+  if (!error) return OPS_ERROR_INTERNAL;
+  char text[2 * OPS_ERROR_MESSAGE_MAX + 4];
+  va_list args;
+  va_start(args, format);
+  int head = vsnprintf(text, OPS_ERROR_MESSAGE_MAX, format, args);
+  va_end(args);
+  if (head < 0) head = 0;
+  if (head >= OPS_ERROR_MESSAGE_MAX) head = OPS_ERROR_MESSAGE_MAX - 1;
+  const int tail =
+      snprintf(text + head, sizeof text - (size_t)head, ": %.*s",
+               message_capacity(error) ? (int)error->message_size : 0, error->message);
+  const int64_t vendor_code = error->vendor_code;
+  store(error, error->code, text, (size_t)head + (tail > 0 ? (size_t)tail : 0));
+  error->vendor_code = vendor_code;
+  return error->code;
+}
+
+const char *ops_status_name(int32_t status) {
+  switch (status) {
+#define X(constant, when) \
+  case constant:          \
+    return #constant;
+    OPS_STATUS_LIST(X)
+#undef X
+    default:
+      return "unknown status";
+  }
+}

@@ -80,6 +80,7 @@ function(ops_provider name)
   endif()
   _ops_finish(ops_${name} ${ARGN})
   target_link_libraries(ops_${name} PRIVATE ops_sdk)
+  set_property(GLOBAL APPEND PROPERTY OPS_PROVIDERS ops_${name})  # ci checks what they export
 endfunction()
 
 function(ops_tool name)

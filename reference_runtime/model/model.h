@@ -15,7 +15,7 @@
 // What loading guarantees: the bytes are well formed within the limits below, every attribute
 // has a known kind, every tensor has a known element type, at most OPS_MAX_RANK dimensions,
 // none negative, and exactly the bytes its shape needs. Everything that concerns names and
-// operators (topological order, single assignment, schemas) is the checker's: schema/check.h.
+// operators (topological order, single assignment, schemas) is the checker's: model/check.h.
 #ifndef RT_MODEL_MODEL_H_
 #define RT_MODEL_MODEL_H_
 
@@ -53,9 +53,10 @@ typedef struct rt_model_dim {
 #define RT_MODEL_TYPE_OPAQUE 6
 
 struct rt_model_type {
-  int32_t kind;       // RT_MODEL_TYPE_*
-  int32_t elem_type;  // TENSOR, SPARSE_TENSOR: of the elements; MAP: of the keys; else 0
-  int32_t rank;       // TENSOR, SPARSE_TENSOR: number of dims, -1: no shape given; else -1
+  int32_t kind;  // RT_MODEL_TYPE_*
+  // TENSOR, SPARSE_TENSOR: of the elements; MAP: of the keys. 0: not given, or another kind.
+  int32_t elem_type;
+  int32_t rank;  // TENSOR, SPARSE_TENSOR: number of dims, -1: no shape given; else -1
   const rt_model_dim *dims;  // `rank` of them
   const rt_model_type
       *element;           // SEQUENCE, OPTIONAL: of the elements; MAP: of the values; else NULL

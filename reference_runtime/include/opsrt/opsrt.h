@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The runtime's public C API: models in, outputs out.
+//
+//   opsrt_session_create    model + providers in order of preference → session
+//   opsrt_session_run       named inputs in host memory → result
+//   opsrt_session_…         metadata, placement, memory, profile
+//   opsrt_model_check       a model without any provider
+//   opsrt_provider_open     a provider without any model
+//
+// Calls that can fail return a status of <ops/status.h> and fill `error`, which may be NULL.
+// Output pointers are NULL after a failure. Structs that the caller fills begin as zeros, and
+// zero is a sensible value for every field that is not marked required. Strings are UTF-8.
+//
+// A session is thread-safe: any number of threads may run it and read from it at once. Each run
+// has its own activation memory, streams and events; weights are shared. Only destroy must not
+// overlap with other calls.
+#ifndef OPSRT_OPSRT_H_
+#define OPSRT_OPSRT_H_
+
+#include <ops/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct opsrt_session opsrt_session;
+typedef struct opsrt_result opsrt_result;
+typedef struct opsrt_provider opsrt_provider;
+
+// The provider that runs what no other takes.
+#define OPSRT_FALLBACK_PROVIDER "reference"
+
+// ---- Models ---------------------------------------------------------------------------------
+
+// Where a model comes from: a file, or bytes in memory.
+typedef struct opsrt_model_source {
+  const char *path;  // NULL: from `data`
+  const void *data;  // `size` bytes, not needed after the call
+  uint64_t size;
+  const char *base_dir;  // of external data for models from memory; NULL: refuse such models
+} opsrt_model_source;
+
+// Reads the model, checks it against the operators' schemas and infers its types; loads no
+// provider.
+int32_t opsrt_model_check(const opsrt_model_source *model, ops_error *error);
+
+// ---- Sessions -------------------------------------------------------------------------------
+
+// A provider to load. A name without '/' is looked for in the working directory, the provider
+// folder and the loader path, as "x" and as "libops_x.so".
+typedef struct opsrt_provider_spec {
+  const char *name;  // required
+  const ops_key_value *options;
+  uint64_t option_count;
+  uint64_t device;  // index of its device
+} opsrt_provider_spec;
+
+typedef struct opsrt_session_options {
+  opsrt_model_source model;              // required
+  const opsrt_provider_spec *providers;  // the most preferred first; none: the fallback alone
+  uint64_t provider_count;
+  const char *provider_dir;  // where bare names are looked for; NULL: the installed folder
+  int32_t no_fallback;       // 1: a node that no listed provider takes is an error
+  int32_t profile;           // 1: record a profile of every run
+  int32_t workers;           // threads lent to kernels; 0: one per core
+  int32_t no_memory_reuse;   // 1: every value has memory of its own (for finding bugs)
+  uint32_t max_plans;        // execution plans kept, one per set of input shapes; 0: 32
+} opsrt_session_options;
+
+// Fails with IO, INVALID_MODEL, NOT_FOUND (no such provider), UNSUPPORTED (a node that nobody
+// runs: the message gives each provider's reason) and what providers report.
+int32_t opsrt_session_create(const opsrt_session_options *options, opsrt_session **out_session,
+                             ops_error *error);
+void opsrt_session_destroy(opsrt_session *session);  // accepts NULL
+
+// An input or output of the model. Everything is borrowed from the session.
+typedef struct opsrt_info {
+  const char *name;
+  const char *text;            // the type as people read it: "float[N,3,224,224]"
+  int32_t kind;                // OPS_VALUE_…
+  int32_t type;                // element type, OPS_TYPE_…; of a map: the type of its keys
+  int32_t rank;                // -1: unknown
+  int32_t optional;            // 1: an input that has a default
+  const int64_t *dims;         // `rank` entries, -1 where not fixed
+  const char *const *symbols;  // `rank` entries: "N", "floor(H/4)"; "" where there is none
+} opsrt_info;
+
+uint64_t opsrt_session_input_count(const opsrt_session *session);
+const opsrt_info *opsrt_session_input(const opsrt_session *session, uint64_t index);
+uint64_t opsrt_session_output_count(const opsrt_session *session);
+const opsrt_info *opsrt_session_output(const opsrt_session *session, uint64_t index);
+
+// ---- Running --------------------------------------------------------------------------------
+
+// A value in host memory. As an input it is borrowed for the call; as an output it belongs to
+// the result.
+typedef struct opsrt_value {
+  const char *name;  // required: of the model's input or output
+  int32_t kind;      // OPS_VALUE_…; 0 as an input: TENSOR, or STRINGS if the type is STRING
+  int32_t type;      // OPS_TYPE_…
+  int32_t rank;
+  const int64_t *dims;
+  const void *data;        // row-major, `size` bytes; narrow types packed
+  uint64_t size;           // bytes
+  const ops_str *strings;  // STRINGS: one per element
+  ops_value *value;        // SEQUENCE, OPTIONAL, MAP: read through opsrt_value_api
+} opsrt_value;
+
+// Runs the model. Every input without default must be given, by name, once. Fails with
+// INVALID_ARGUMENT (missing, unknown or ill-typed input; the message lists what is expected)
+// or with the error of a node, whose name begins the message. The caller owns *out_result.
+int32_t opsrt_session_run(opsrt_session *session, const opsrt_value *inputs,
+                          uint64_t input_count, opsrt_result **out_result, ops_error *error);
+
+// Prepares everything for these input shapes (data may be NULL) without running, as far as
+// shapes do not depend on data.
+int32_t opsrt_session_warm_up(opsrt_session *session, const opsrt_value *inputs,
+                              uint64_t input_count, ops_error *error);
+
+// The outputs, in the order of the model.
+uint64_t opsrt_result_count(const opsrt_result *result);
+const opsrt_value *opsrt_result_output(const opsrt_result *result, uint64_t index);
+void opsrt_result_destroy(opsrt_result *result);  // accepts NULL
+
+const ops_value_api *opsrt_value_api(void);
+
+// ---- What a session did ---------------------------------------------------------------------
+
+// Who runs a node. Borrowed from the session.
+typedef struct opsrt_placement {
+  const char *node;
+  const char *op;
+  const char *domain;  // "" is ai.onnx
+  int32_t opset;
+  int32_t group;         // number of the compiled group, -1: runs alone
+  const char *provider;  // by the provider's own name; "(constant)" for a folded node
+  const char *device;
+  const char *kernel;  // the implementation's name
+  const char *reason;  // why not a more preferred provider; "" for the first choice
+} opsrt_placement;
+
+uint64_t opsrt_session_placement_count(const opsrt_session *session);
+const opsrt_placement *opsrt_session_placement(const opsrt_session *session, uint64_t index);
+
+// Memory of one device and kind. `planned`, `naive` and `lower_bound` describe the activations
+// of the plan used last: with reuse, without reuse, and the largest sum alive at once.
+typedef struct opsrt_memory {
+  const char *device;  // "host", or the provider's name
+  int32_t kind;        // OPS_MEMORY_…
+  uint64_t bytes_in_use;
+  uint64_t bytes_peak;
+  uint64_t allocations;  // made so far
+  uint64_t planned;
+  uint64_t naive;
+  uint64_t lower_bound;
+} opsrt_memory;
+
+uint64_t opsrt_session_memory_count(const opsrt_session *session);
+int32_t opsrt_session_memory(const opsrt_session *session, uint64_t index,
+                             opsrt_memory *out_memory);
+
+// Counters since the session was created.
+typedef struct opsrt_counters {
+  uint64_t runs;
+  uint64_t plans_built;
+  uint64_t plans_evicted;
+  uint64_t prepares;
+  uint64_t copies;  // between memories, executed
+  uint64_t copied_bytes;
+} opsrt_counters;
+
+void opsrt_session_counters(const opsrt_session *session, opsrt_counters *out_counters);
+
+// ---- Profile --------------------------------------------------------------------------------
+
+// Writes the profile so far as a Chrome trace (Perfetto and chrome://tracing open it). The file
+// appears whole or not at all. PRECONDITION if the session takes no profile.
+int32_t opsrt_session_profile_write(opsrt_session *session, const char *path, ops_error *error);
+
+// Time of one node over all runs so far.
+typedef struct opsrt_node_time {
+  const char *node;  // copies between memories are named after the value
+  const char *op;
+  const char *provider;
+  uint64_t count;
+  uint64_t total_ns;
+  uint64_t bytes;  // moved, for copies
+} opsrt_node_time;
+
+// The longest first. The caller frees *out_times with opsrt_free.
+int32_t opsrt_session_profile_times(opsrt_session *session, opsrt_node_time **out_times,
+                                    uint64_t *out_count, ops_error *error);
+void opsrt_session_profile_clear(opsrt_session *session);
+void opsrt_free(void *memory);  // accepts NULL
+
+// ---- Providers ------------------------------------------------------------------------------
+
+// Opens a provider and creates an instance of it, to look at.
+int32_t opsrt_provider_open(const opsrt_provider_spec *spec, const char *provider_dir,
+                            opsrt_provider **out_provider, ops_error *error);
+void opsrt_provider_close(opsrt_provider *provider);  // accepts NULL
+const ops_provider *opsrt_provider_table(const opsrt_provider *provider);
+const char *opsrt_provider_path(const opsrt_provider *provider);
+// The device that the spec names; borrowed.
+const ops_device_info *opsrt_provider_device(const opsrt_provider *provider);
+uint64_t opsrt_provider_device_count(const opsrt_provider *provider);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+#endif  // OPSRT_OPSRT_H_

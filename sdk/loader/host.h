@@ -7,6 +7,8 @@
 
 #include <ops/ops.h>
 
+#include "loader/packed.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -24,6 +26,9 @@ typedef struct ops_host_options {
   // Serves ops_host_api.set_output_shape. NULL: outputs in mode HOST_SYNC are refused.
   int32_t (*set_output_shape)(void *context, ops_call *call, uint64_t index, int32_t rank,
                               const int64_t *dims, ops_arg *out_arg, ops_error *error);
+  // Where packed constants are kept; give several hosts one store and they share. NULL: its
+  // own.
+  ops_packed_store *packed;
 } ops_host_options;
 
 // One per provider instance; outlives it. The caller owns *out_host until ops_host_destroy.

@@ -18,8 +18,8 @@ int32_t ops_value_create(int32_t kind, ops_value **out_value, ops_error *error);
 ops_value *ops_value_retain(ops_value *value);
 void ops_value_release(ops_value *value);  // accepts NULL
 
-// The table of accessors. Static.
-const ops_value_api *ops_value_api_table(void);
+// The table of accessors.
+extern const ops_value_api ops_value_accessors;
 
 #ifdef __cplusplus
 }  // extern "C"

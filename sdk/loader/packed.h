@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prepacked constants in host memory, keyed by content and shared between kernels and sessions.
+#ifndef OPS_LOADER_PACKED_H_
+#define OPS_LOADER_PACKED_H_
+
+#include <ops/host.h>
+
+typedef struct ops_packed_store ops_packed_store;
+
+// A store is thread-safe and counts its references: every host that uses it holds one.
+ops_packed_store *ops_packed_store_create(void);  // NULL if there is no memory
+ops_packed_store *ops_packed_store_retain(ops_packed_store *store);
+void ops_packed_store_release(ops_packed_store *store);  // accepts NULL
+
+// The functions behind ops_host_api.packed_…; the kind is always OPS_MEMORY_HOST.
+int32_t ops_packed_store_acquire(ops_packed_store *store, const ops_constant *source,
+                                 ops_str packing, uint64_t size, uint64_t alignment,
+                                 ops_packed **out_packed, void **out_memory, int32_t *out_fill,
+                                 ops_error *error);
+void ops_packed_store_commit(ops_packed_store *store, ops_packed *packed);
+void ops_packed_store_drop(ops_packed_store *store, ops_packed *packed);
+
+#endif  // OPS_LOADER_PACKED_H_

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One loop at a time is spread over the pool. The range is cut into equal pieces, as many as
+// keep all workers busy without falling below the grain; workers take the next piece under the
+// lock, which is cheap because there are few pieces.
+#include "loader/parallel.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { kPiecesPerWorker = 4, kMaxWorkers = 256 };
+
+typedef struct loop {
+  ops_parallel_body body;
+  void *context;
+  int64_t count;
+  int64_t piece;  // items in a piece
+  int64_t next;   // first item not handed out
+} loop;
+
+struct ops_pool {
+  pthread_mutex_t lock;
+  pthread_cond_t work;  // a loop has begun, or the pool ends
+  pthread_cond_t done;  // a worker has left the loop
+  loop current;
+  uint64_t generation;  // of the loop; tells a worker that a new one has begun
+  int32_t busy;         // 1 while a loop is spread
+  int32_t active;       // threads inside the current loop
+  int32_t ending;
+  int32_t workers;
+  int32_t started;      // threads running
+  pthread_t threads[];  // workers - 1
+};
+
+typedef struct thread_start {
+  ops_pool *pool;
+  int32_t worker;
+} thread_start;
+
+// Takes the next piece; 0 if none is left. The lock is held.
+static int take_piece(loop *work, int64_t *begin, int64_t *end) {
+  if (work->next >= work->count) return 0;
+  *begin = work->next;
+  *end = work->count - work->next > work->piece ? work->next + work->piece : work->count;
+  work->next = *end;
+  return 1;
+}
+
+// Works on the current loop until no piece is left. Called and left with the lock held.
+static void work_on(ops_pool *pool, int32_t worker) {
+  int64_t begin, end;
+  while (take_piece(&pool->current, &begin, &end)) {
+    const loop work = pool->current;
+    pthread_mutex_unlock(&pool->lock);
+    work.body(work.context, begin, end, worker);
+    pthread_mutex_lock(&pool->lock);
+  }
+}
+
+static void *thread_main(void *argument) {
+  const thread_start start = *(thread_start *)argument;
+  ops_pool *pool = start.pool;
+  uint64_t seen = 0;
+  free(argument);
+  pthread_mutex_lock(&pool->lock);
+  while (!pool->ending) {
+    if (!pool->busy || pool->generation == seen) {
+      pthread_cond_wait(&pool->work, &pool->lock);
+      continue;
+    }
+    seen = pool->generation;
+    ++pool->active;
+    work_on(pool, start.worker);
+    if (--pool->active == 0) pthread_cond_signal(&pool->done);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return NULL;
+}
+
+// Starts the threads; fewer than wanted is no error. The lock is held.
+static void start_threads(ops_pool *pool) {
+  while (pool->started < pool->workers - 1) {
+    thread_start *start = malloc(sizeof *start);
+    if (!start) return;
+    *start = (thread_start){pool, pool->started + 1};
+    if (pthread_create(&pool->threads[pool->started], NULL, thread_main, start) != 0) {
+      free(start);
+      return;
+    }
+    ++pool->started;
+  }
+}
+
+ops_pool *ops_pool_create(int32_t workers) {
+  if (workers <= 0) workers = (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
+  if (workers <= 0) workers = 1;
+  if (workers > kMaxWorkers) workers = kMaxWorkers;
+  ops_pool *pool = calloc(1, sizeof *pool + (size_t)(workers - 1) * sizeof pool->threads[0]);
+  if (!pool) return NULL;
+  pthread_mutex_init(&pool->lock, NULL);
+  pthread_cond_init(&pool->work, NULL);
+  pthread_cond_init(&pool->done, NULL);
+  pool->workers = workers;
+  return pool;
+}
+
+void ops_pool_destroy(ops_pool *pool) {
+  if (!pool) return;
+  pthread_mutex_lock(&pool->lock);
+  pool->ending = 1;
+  pthread_cond_broadcast(&pool->work);
+  pthread_mutex_unlock(&pool->lock);
+  for (int32_t i = 0; i < pool->started; ++i) pthread_join(pool->threads[i], NULL);
+  pthread_cond_destroy(&pool->done);
+  pthread_cond_destroy(&pool->work);
+  pthread_mutex_destroy(&pool->lock);
+  free(pool);
+}
+
+int32_t ops_pool_workers(const ops_pool *pool) {
+  return pool->workers;
+}
+
+static int64_t piece_size(const ops_pool *pool, int64_t count, int64_t grain) {
+  const int64_t pieces = (int64_t)pool->workers * kPiecesPerWorker;
+  const int64_t size = count / pieces + (count % pieces != 0);
+  return size > grain ? size : grain;
+}
+
+void ops_pool_run(ops_pool *pool, int64_t count, int64_t grain, ops_parallel_body body,
+                  void *context) {
+  if (count <= 0) return;
+  const int64_t piece = piece_size(pool, count, grain > 0 ? grain : 1);
+  pthread_mutex_lock(&pool->lock);
+  if (pool->busy || pool->workers == 1 || piece >= count) {
+    pthread_mutex_unlock(&pool->lock);
+    body(context, 0, count, 0);
+    return;
+  }
+  start_threads(pool);
+  pool->busy = 1;
+  pool->current = (loop){body, context, count, piece, 0};
+  ++pool->generation;
+  pthread_cond_broadcast(&pool->work);
+  work_on(pool, 0);
+  while (pool->active > 0) pthread_cond_wait(&pool->done, &pool->lock);
+  pool->busy = 0;
+  pthread_mutex_unlock(&pool->lock);
+}

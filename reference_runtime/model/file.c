@@ -51,6 +51,12 @@ void rt_model_file_unmap(rt_model_file *file) {
   *file = (rt_model_file){NULL, 0};
 }
 
+char *rt_model_file_folder(const char *path) {
+  const char *slash = strrchr(path, '/');
+  if (!slash) return strdup(".");
+  return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
 static int write_all(int fd, const rt_model_file *part) {
   const char *data = part->data;
   for (uint64_t left = part->size; left > 0;) {

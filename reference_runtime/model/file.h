@@ -16,7 +16,8 @@ int32_t rt_model_file_map(const char *path, uint64_t max_size, rt_model_file *ou
                           ops_error *error);
 void rt_model_file_unmap(rt_model_file *file);
 
-#define RT_MODEL_FILE_MAX_PARTS 4
+// The folder part of a path, "." if there is none; the caller frees it. NULL: no memory.
+char *rt_model_file_folder(const char *path);
 
 // Writes the parts one after the other into a file that replaces `path` only when it is
 // complete.

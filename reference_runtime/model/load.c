@@ -4,7 +4,6 @@
 // arena, and decoded from there (decode.c).
 #include <ops_support/error.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "model/decode.h"
 #include "model/file.h"
@@ -71,20 +70,13 @@ int32_t rt_model_load_bytes(const void *data, uint64_t size, const char *base_di
   return status;
 }
 
-// The folder part of a path: "." if there is none. NULL if there is no memory.
-static char *folder_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  if (!slash) return strdup(".");
-  return strndup(path, slash == path ? 1 : (size_t)(slash - path));
-}
-
 int32_t rt_model_load_file(const char *path, const rt_model_options *options,
                            rt_model **out_model, ops_error *error) {
   *out_model = NULL;
   rt_model_file file;
   OPS_RETURN_IF_ERROR(rt_model_file_map(path, RT_MODEL_MAX_FILE_BYTES, &file, error));
   int32_t status;
-  char *folder = folder_of(path);
+  char *folder = rt_model_file_folder(path);
   if (!folder) {
     status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a path");
     goto cleanup;

@@ -55,6 +55,12 @@ typedef struct ops_str {
 #define OPS_STR(literal) \
   { (literal), sizeof(literal) - 1 }
 
+// The three fields by which a struct holds an array, for designated initialisers in C:
+// OPS_LIST(input, kArgs) sets .inputs, .input_count and .input_stride.
+#define OPS_LIST(noun, array)                                           \
+  .noun##s = (array), .noun##_count = sizeof(array) / sizeof(array)[0], \
+  .noun##_stride = sizeof(array)[0]
+
 // An option: a name and a value, both UTF-8. Frozen.
 typedef struct ops_key_value {
   ops_str key;

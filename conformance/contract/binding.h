@@ -42,4 +42,16 @@ bool oc_interval_contains(const oc_interval *interval, double value);
 int32_t oc_binding_valid(const oc_binding *binding, bool *out_valid, const char **out_why,
                          ops_error *error);
 
+// The plain assignment of a row: the first type of each variable, fixed attributes, and of each
+// varied one the first value that is valid on its own (`each`: the least of its range). Fills
+// `out_types` and `out_attributes` (contract->type_var_count and attribute_count of them).
+int32_t oc_row_first(const oc_contract *contract, const oc_row *row, oc_arena *arena,
+                     int32_t *out_types, oc_value *out_attributes, ops_error *error);
+
+// The node of an error case: its row's plain assignment with the changes applied, expressions
+// evaluated against the unchanged row. Fills also `out_inputs` (contract->input_count).
+int32_t oc_error_case_bind(const oc_contract *contract, const oc_error_case *error_case,
+                           oc_arena *arena, int32_t *out_types, oc_row_input *out_inputs,
+                           oc_value *out_attributes, ops_error *error);
+
 #endif  // OC_CONTRACT_BINDING_H_

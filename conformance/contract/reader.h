@@ -19,7 +19,6 @@ typedef struct oc_reader {
   ops_error *error;
   oc_contract *contract;               // what has been read so far; names resolve against it
   const oc_yaml_node **broken_by;      // per constraint: how to break it, read after the rows
-  oc_type_var *type_vars_mutable;
 } oc_reader;
 
 struct oc_field;
@@ -130,6 +129,8 @@ int32_t oc_reader_attribute_value(oc_reader *reader, const oc_yaml_node *node,
 // Inputs (shapes) and values (contents) of a row, an error case or a performance point.
 int32_t oc_reader_row_inputs(oc_reader *reader, const oc_yaml_node *inputs,
                              const oc_yaml_node *values, oc_row_input *rows);
+// A shape such as [2, 3, 5].
+int32_t oc_reader_shape(oc_reader *reader, const oc_yaml_node *node, oc_shape *out_shape);
 int32_t oc_reader_fixed_attributes(oc_reader *reader, const oc_yaml_node *node, bool expressions,
                                    oc_value *out_values);
 

@@ -35,10 +35,20 @@ static int32_t attribute_value(const oc_binding *binding, uint32_t index, oc_exp
   const oc_attribute *a = &binding->contract->attributes[index];
   const oc_value value = oc_binding_attribute(binding, index);
   switch (value.kind) {
-    case OC_VALUE_INT: out->kind = OC_EXPR_INT; out->i = value.ints[0]; return OPS_OK;
-    case OC_VALUE_FLOAT: out->kind = OC_EXPR_REAL; out->real = value.floats[0]; return OPS_OK;
-    case OC_VALUE_STRING: out->kind = OC_EXPR_STRING; out->string = value.strings[0]; return OPS_OK;
-    case OC_VALUE_INTS: return list_from(value.ints, value.count, a->name, out, error);
+    case OC_VALUE_INT:
+      out->kind = OC_EXPR_INT;
+      out->i = value.ints[0];
+      return OPS_OK;
+    case OC_VALUE_FLOAT:
+      out->kind = OC_EXPR_REAL;
+      out->real = value.floats[0];
+      return OPS_OK;
+    case OC_VALUE_STRING:
+      out->kind = OC_EXPR_STRING;
+      out->string = value.strings[0];
+      return OPS_OK;
+    case OC_VALUE_INTS:
+      return list_from(value.ints, value.count, a->name, out, error);
     case OC_VALUE_NONE:
       // A list that is left out is an empty one; anything else has no value to speak of.
       if (a->type == OC_ATTR_INTS) return list_from(NULL, 0, a->name, out, error);
@@ -50,7 +60,8 @@ static int32_t attribute_value(const oc_binding *binding, uint32_t index, oc_exp
   }
 }
 
-static int32_t env_value(void *context, const char *name, oc_expr_value *out, ops_error *error) {
+static int32_t env_value(void *context, const char *name, oc_expr_value *out,
+                         ops_error *error) {
   const oc_binding *binding = context;
   const int32_t attribute = oc_contract_find_attribute(binding->contract, name);
   if (attribute >= 0) return attribute_value(binding, (uint32_t)attribute, out, error);
@@ -110,7 +121,8 @@ static int32_t first_type(uint64_t types) {
 }
 
 static int32_t var_type(const oc_binding *binding, size_t var) {
-  return binding->types ? binding->types[var] : first_type(binding->contract->type_vars[var].types);
+  return binding->types ? binding->types[var]
+                        : first_type(binding->contract->type_vars[var].types);
 }
 
 static int32_t env_type(void *context, const char *name, int32_t *out_type, ops_error *error) {

@@ -10,8 +10,8 @@
 
 static int32_t fail_at(const oc_reader *reader, oc_position at, const char *what,
                        const char *name, const char *detail) {
-  return ops_error_set(reader->error, OPS_ERROR_INVALID_MODEL, "%s:%u:%u: %s \"%s\": %s", at.file,
-                       at.line, at.column, what, name, detail);
+  return ops_error_set(reader->error, OPS_ERROR_INVALID_MODEL, "%s:%u:%u: %s \"%s\": %s",
+                       at.file, at.line, at.column, what, name, detail);
 }
 
 static bool any_given(const oc_precision *precision) {
@@ -31,9 +31,10 @@ static int32_t check_tolerance(const oc_reader *reader, const oc_yaml_node *docu
     return oc_reader_fail(reader, at, "the judge `exact` takes no tolerance");
   }
   if (tolerant && !c->precision.source) {
-    return oc_reader_fail(reader, at,
-                          "the tolerance has no source: add `source`, the text its numbers come "
-                          "from");
+    return oc_reader_fail(
+        reader, at,
+        "the tolerance has no source: add `source`, the text its numbers come "
+        "from");
   }
   if (c->judge == OC_JUDGE_ULP && !standard->ulp) {
     return oc_reader_fail(reader, at, "the judge `ulp` needs tolerance: standard: ulp");
@@ -89,7 +90,8 @@ static int32_t check_row(const oc_reader *reader, const oc_row *row, scratch *s)
   return fail_at(reader, row->at, "row", row->id, text);
 }
 
-static int32_t check_error_case(const oc_reader *reader, const oc_error_case *item, scratch *s) {
+static int32_t check_error_case(const oc_reader *reader, const oc_error_case *item,
+                                scratch *s) {
   const oc_contract *c = reader->contract;
   ops_error error = OPS_ERROR_INIT;
   bool holds = false;
@@ -97,8 +99,8 @@ static int32_t check_error_case(const oc_reader *reader, const oc_error_case *it
     if (item->attributes[i].kind != OC_VALUE_EACH) continue;
     return fail_at(reader, item->at, "error case", item->id, "`each` has no meaning here");
   }
-  int32_t status = oc_error_case_bind(c, item, reader->arena, s->types, s->inputs, s->attributes,
-                                      &error);
+  int32_t status =
+      oc_error_case_bind(c, item, reader->arena, s->types, s->inputs, s->attributes, &error);
   const oc_binding binding = {
       .contract = c, .types = s->types, .inputs = s->inputs, .attributes = s->attributes};
   const oc_expr_env env = oc_binding_env(&binding);

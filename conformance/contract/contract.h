@@ -47,7 +47,7 @@
 #define OC_CONTRACT_MAX_DOCUMENTS 32
 #define OC_CONTRACT_MAX_DEPTH 16      // nesting of YAML collections
 #define OC_CONTRACT_MAX_NODES 100000  // YAML nodes of one file
-#define OC_CONTRACT_MAX_KEYS 256          // keys of one mapping
+#define OC_CONTRACT_MAX_KEYS 256      // keys of one mapping
 #define OC_CONTRACT_MAX_PARAMS 32     // inputs, outputs, attributes, type variables: each
 #define OC_CONTRACT_MAX_ROWS 2000
 #define OC_CONTRACT_MAX_NUMEL (1 << 26)  // elements of one tensor of a row

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parser of expressions: recursive descent by binding strength. Nesting, the number of nodes
-// and the depth of the tree are bounded, so neither parsing nor evaluating can exhaust the stack.
-// After parsing, a second walk checks that every name stands for what its place asks for.
+// The parser of expressions: recursive descent by binding strength. Nesting, the number of
+// nodes and the depth of the tree are bounded, so neither parsing nor evaluating can exhaust
+// the stack. After parsing, a second walk checks that every name stands for what its place asks
+// for.
 #include "contract/expr.h"
 
 #include <ctype.h>
@@ -211,7 +212,8 @@ static int32_t parse_atom(parser *p, uint16_t *out_node) {
     ++p->at;
     return OPS_OK;
   }
-  return fail(p, p->at, c ? "expected a number, a name, ( or [" : "the expression ends too soon");
+  return fail(p, p->at,
+              c ? "expected a number, a name, ( or [" : "the expression ends too soon");
 }
 
 static int32_t parse_unary(parser *p, uint16_t *out_node) {

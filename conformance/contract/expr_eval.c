@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Evaluation of expressions: operators. Functions are in expr_functions.c. The depth of the tree
-// is bounded by the parser, so recursion is too.
+// Evaluation of expressions: operators. Functions are in expr_functions.c. The depth of the
+// tree is bounded by the parser, so recursion is too.
 #include <math.h>
 #include <ops_support/error.h>
 #include <stdarg.h>
@@ -11,8 +11,9 @@
 #include "contract/expr_node.h"
 
 static const char *const kind_names[] = {
-    [OC_EXPR_INT] = "an integer", [OC_EXPR_REAL] = "a real number", [OC_EXPR_BOOL] = "a boolean",
-    [OC_EXPR_LIST] = "a list",    [OC_EXPR_STRING] = "a string",
+    [OC_EXPR_INT] = "an integer",  [OC_EXPR_REAL] = "a real number",
+    [OC_EXPR_BOOL] = "a boolean",  [OC_EXPR_LIST] = "a list",
+    [OC_EXPR_STRING] = "a string",
 };
 
 const char *oc_expr_kind_name(oc_expr_kind kind) {
@@ -49,8 +50,8 @@ static int32_t eval_list(const oc_expr *expr, const oc_expr_node *node, const oc
     OPS_RETURN_IF_ERROR(oc_expr_eval_node(expr, kid, env, &item, error));
     if (item.kind != OC_EXPR_INT || out->count == OC_EXPR_MAX_LIST) {
       return oc_expr_error(expr, &expr->nodes[kid], error,
-                           "a list holds at most %d integers, this item is %s", OC_EXPR_MAX_LIST,
-                           oc_expr_kind_name(item.kind));
+                           "a list holds at most %d integers, this item is %s",
+                           OC_EXPR_MAX_LIST, oc_expr_kind_name(item.kind));
     }
     out->list[out->count++] = item.i;
   }
@@ -85,8 +86,8 @@ static int32_t eval_logic(const oc_expr *expr, const oc_expr_node *node, const o
   return OPS_OK;
 }
 
-static int32_t eval_negate(const oc_expr *expr, const oc_expr_node *node, const oc_expr_env *env,
-                           oc_expr_value *out, ops_error *error) {
+static int32_t eval_negate(const oc_expr *expr, const oc_expr_node *node,
+                           const oc_expr_env *env, oc_expr_value *out, ops_error *error) {
   OPS_RETURN_IF_ERROR(oc_expr_eval_node(expr, node->first, env, out, error));
   if (out->kind == OC_EXPR_REAL) {
     out->real = -out->real;
@@ -107,9 +108,15 @@ static int32_t integer_arithmetic(const oc_expr *expr, const oc_expr_node *node,
   bool overflow = false;
   out->kind = OC_EXPR_INT;
   switch (node->op) {
-    case OC_OP_ADD: overflow = __builtin_add_overflow(a, b, &out->i); break;
-    case OC_OP_SUB: overflow = __builtin_sub_overflow(a, b, &out->i); break;
-    case OC_OP_MUL: overflow = __builtin_mul_overflow(a, b, &out->i); break;
+    case OC_OP_ADD:
+      overflow = __builtin_add_overflow(a, b, &out->i);
+      break;
+    case OC_OP_SUB:
+      overflow = __builtin_sub_overflow(a, b, &out->i);
+      break;
+    case OC_OP_MUL:
+      overflow = __builtin_mul_overflow(a, b, &out->i);
+      break;
     default:
       if (b == 0) return oc_expr_error(expr, node, error, "the right side of %% is 0");
       out->i = b == -1 ? 0 : a % b;
@@ -121,8 +128,8 @@ static int32_t integer_arithmetic(const oc_expr *expr, const oc_expr_node *node,
 }
 
 static int32_t eval_arithmetic(const oc_expr *expr, const oc_expr_node *node,
-                               const oc_expr_value *a, const oc_expr_value *b, oc_expr_value *out,
-                               ops_error *error) {
+                               const oc_expr_value *a, const oc_expr_value *b,
+                               oc_expr_value *out, ops_error *error) {
   double x = 0, y = 0;
   if (!oc_expr_as_number(a, &x) || !oc_expr_as_number(b, &y)) {
     return oc_expr_error(expr, node, error, "arithmetic needs two numbers, found %s and %s",
@@ -172,17 +179,23 @@ static int32_t compare(const oc_expr *expr, const oc_expr_node *node, const oc_e
 
 static bool order_satisfies(uint8_t op, int order) {
   switch (op) {
-    case OC_OP_EQ: return order == 0;
-    case OC_OP_NE: return order != 0;
-    case OC_OP_LT: return order < 0;
-    case OC_OP_LE: return order <= 0;
-    case OC_OP_GT: return order > 0;
-    default: return order >= 0;
+    case OC_OP_EQ:
+      return order == 0;
+    case OC_OP_NE:
+      return order != 0;
+    case OC_OP_LT:
+      return order < 0;
+    case OC_OP_LE:
+      return order <= 0;
+    case OC_OP_GT:
+      return order > 0;
+    default:
+      return order >= 0;
   }
 }
 
-static int32_t eval_binary(const oc_expr *expr, const oc_expr_node *node, const oc_expr_env *env,
-                           oc_expr_value *out, ops_error *error) {
+static int32_t eval_binary(const oc_expr *expr, const oc_expr_node *node,
+                           const oc_expr_env *env, oc_expr_value *out, ops_error *error) {
   oc_expr_value a, b;
   OPS_RETURN_IF_ERROR(oc_expr_eval_node(expr, node->first, env, &a, error));
   OPS_RETURN_IF_ERROR(oc_expr_eval_node(expr, expr->nodes[node->first].next, env, &b, error));
@@ -213,15 +226,20 @@ int32_t oc_expr_eval_node(const oc_expr *expr, uint16_t index, const oc_expr_env
       out->kind = OC_EXPR_STRING;
       out->string = node->text;
       return OPS_OK;
-    case OC_OP_NAME: return env->value(env->context, node->text, out, error);
-    case OC_OP_LIST: return eval_list(expr, node, env, out, error);
+    case OC_OP_NAME:
+      return env->value(env->context, node->text, out, error);
+    case OC_OP_LIST:
+      return eval_list(expr, node, env, out, error);
     case OC_OP_CALL:
       return oc_expr_functions(&count)[node->function].evaluate(expr, node, env, out, error);
-    case OC_OP_NEG: return eval_negate(expr, node, env, out, error);
+    case OC_OP_NEG:
+      return eval_negate(expr, node, env, out, error);
     case OC_OP_NOT:
     case OC_OP_AND:
-    case OC_OP_OR: return eval_logic(expr, node, env, out, error);
-    default: return eval_binary(expr, node, env, out, error);
+    case OC_OP_OR:
+      return eval_logic(expr, node, env, out, error);
+    default:
+      return eval_binary(expr, node, env, out, error);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of expressions, one row of the table each. Operands are evaluated by the functions
-// themselves, since those that name a tensor or a type variable are not values.
+// The functions of expressions, one row of the table each. Operands are evaluated by the
+// functions themselves, since those that name a tensor or a type variable are not values.
 #include <float.h>
 #include <math.h>
 #include <ops/types.h>
@@ -11,7 +11,7 @@
 
 #include "contract/expr_node.h"
 
-#define FUNCTION(name)                                                                     \
+#define FUNCTION(name)                                                                       \
   static int32_t name(const oc_expr *expr, const oc_expr_node *call, const oc_expr_env *env, \
                       oc_expr_value *out, ops_error *error)
 
@@ -40,8 +40,8 @@ static void set_real(oc_expr_value *out, double value) {
   out->real = value;
 }
 
-static int32_t int_operand(const oc_expr *expr, const oc_expr_node *node, const oc_expr_env *env,
-                           int64_t *out, ops_error *error) {
+static int32_t int_operand(const oc_expr *expr, const oc_expr_node *node,
+                           const oc_expr_env *env, int64_t *out, ops_error *error) {
   oc_expr_value value;
   OPS_RETURN_IF_ERROR(oc_expr_eval_node(expr, index_of(expr, node), env, &value, error));
   if (value.kind != OC_EXPR_INT) {
@@ -52,8 +52,8 @@ static int32_t int_operand(const oc_expr *expr, const oc_expr_node *node, const 
   return OPS_OK;
 }
 
-static int32_t list_operand(const oc_expr *expr, const oc_expr_node *node, const oc_expr_env *env,
-                            oc_expr_value *out, ops_error *error) {
+static int32_t list_operand(const oc_expr *expr, const oc_expr_node *node,
+                            const oc_expr_env *env, oc_expr_value *out, ops_error *error) {
   OPS_RETURN_IF_ERROR(oc_expr_eval_node(expr, index_of(expr, node), env, out, error));
   if (out->kind == OC_EXPR_LIST) return OPS_OK;
   return oc_expr_error(expr, node, error, "expected a list, found %s",
@@ -184,21 +184,22 @@ static const int type_bits[OPS_TYPE_COUNT] = {OPS_TYPE_LIST(TYPE_BITS)};
 // Largest finite values, from the definitions of the formats: (2 - 2^-nf) * 2^emax, except
 // float8e4m3 and float4, whose top codes are partly numbers.
 static const double type_highest[OPS_TYPE_COUNT] = {
-    [OPS_TYPE_FLOAT] = FLT_MAX,          [OPS_TYPE_DOUBLE] = DBL_MAX,
-    [OPS_TYPE_FLOAT16] = 65504,          [OPS_TYPE_BFLOAT16] = 0x1.fep127,
-    [OPS_TYPE_FLOAT8E4M3FN] = 448,       [OPS_TYPE_FLOAT8E4M3FNUZ] = 240,
-    [OPS_TYPE_FLOAT8E5M2] = 57344,       [OPS_TYPE_FLOAT8E5M2FNUZ] = 57344,
-    [OPS_TYPE_FLOAT4E2M1] = 6,           [OPS_TYPE_FLOAT8E8M0] = 0x1p127,
+    [OPS_TYPE_FLOAT] = FLT_MAX,    [OPS_TYPE_DOUBLE] = DBL_MAX,
+    [OPS_TYPE_FLOAT16] = 65504,    [OPS_TYPE_BFLOAT16] = 0x1.fep127,
+    [OPS_TYPE_FLOAT8E4M3FN] = 448, [OPS_TYPE_FLOAT8E4M3FNUZ] = 240,
+    [OPS_TYPE_FLOAT8E5M2] = 57344, [OPS_TYPE_FLOAT8E5M2FNUZ] = 57344,
+    [OPS_TYPE_FLOAT4E2M1] = 6,     [OPS_TYPE_FLOAT8E8M0] = 0x1p127,
 };
-#define UNSIGNED_TYPES                                                                  \
-  (OPS_TYPE_BIT(OPS_TYPE_UINT2) | OPS_TYPE_BIT(OPS_TYPE_UINT4) | OPS_TYPE_BIT(OPS_TYPE_UINT8) | \
-   OPS_TYPE_BIT(OPS_TYPE_UINT16) | OPS_TYPE_BIT(OPS_TYPE_UINT32) | OPS_TYPE_BIT(OPS_TYPE_UINT64))
-#define SIGNED_TYPES                                                                   \
+#define UNSIGNED_TYPES                                            \
+  (OPS_TYPE_BIT(OPS_TYPE_UINT2) | OPS_TYPE_BIT(OPS_TYPE_UINT4) |  \
+   OPS_TYPE_BIT(OPS_TYPE_UINT8) | OPS_TYPE_BIT(OPS_TYPE_UINT16) | \
+   OPS_TYPE_BIT(OPS_TYPE_UINT32) | OPS_TYPE_BIT(OPS_TYPE_UINT64))
+#define SIGNED_TYPES                                                                         \
   (OPS_TYPE_BIT(OPS_TYPE_INT2) | OPS_TYPE_BIT(OPS_TYPE_INT4) | OPS_TYPE_BIT(OPS_TYPE_INT8) | \
    OPS_TYPE_BIT(OPS_TYPE_INT16) | OPS_TYPE_BIT(OPS_TYPE_INT32) | OPS_TYPE_BIT(OPS_TYPE_INT64))
 
-static int32_t type_operand(const oc_expr *expr, const oc_expr_node *call, const oc_expr_env *env,
-                            int32_t *out_type, ops_error *error) {
+static int32_t type_operand(const oc_expr *expr, const oc_expr_node *call,
+                            const oc_expr_env *env, int32_t *out_type, ops_error *error) {
   const char *name = operand(expr, call, 0)->text;
   OPS_RETURN_IF_ERROR(env->type(env->context, name, out_type, error));
   if (*out_type > 0 && *out_type < OPS_TYPE_COUNT) return OPS_OK;
@@ -404,19 +405,32 @@ FUNCTION(fn_concat) {
 }
 
 static const oc_expr_function functions[] = {
-    {"numel", "x", fn_numel},       {"rank", "x", fn_rank},
-    {"shape", "x", fn_shape},       {"dim", "xv", fn_dim},
-    {"count", "x", fn_count},       {"present", "x", fn_present},
-    {"at", "xv", fn_at},            {"values", "x", fn_values},
-    {"broadcast", "xx", fn_broadcast}, {"lowest", "T", fn_lowest},
-    {"highest", "T", fn_highest},   {"bits", "T", fn_bits},
-    {"floating", "T", fn_floating}, {"integer", "T", fn_integer},
-    {"signed", "T", fn_signed},     {"min", "v+", fn_min},
-    {"max", "v+", fn_max},          {"abs", "v", fn_abs},
-    {"ceil", "v", fn_ceil},         {"floor", "v", fn_floor},
-    {"sqrt", "v", fn_sqrt},         {"log2", "v", fn_log2},
-    {"size", "v", fn_size},         {"sum", "v", fn_sum},
-    {"prod", "v", fn_prod},         {"item", "vv", fn_item},
+    {"numel", "x", fn_numel},
+    {"rank", "x", fn_rank},
+    {"shape", "x", fn_shape},
+    {"dim", "xv", fn_dim},
+    {"count", "x", fn_count},
+    {"present", "x", fn_present},
+    {"at", "xv", fn_at},
+    {"values", "x", fn_values},
+    {"broadcast", "xx", fn_broadcast},
+    {"lowest", "T", fn_lowest},
+    {"highest", "T", fn_highest},
+    {"bits", "T", fn_bits},
+    {"floating", "T", fn_floating},
+    {"integer", "T", fn_integer},
+    {"signed", "T", fn_signed},
+    {"min", "v+", fn_min},
+    {"max", "v+", fn_max},
+    {"abs", "v", fn_abs},
+    {"ceil", "v", fn_ceil},
+    {"floor", "v", fn_floor},
+    {"sqrt", "v", fn_sqrt},
+    {"log2", "v", fn_log2},
+    {"size", "v", fn_size},
+    {"sum", "v", fn_sum},
+    {"prod", "v", fn_prod},
+    {"item", "vv", fn_item},
     {"concat", "vv", fn_concat},
 };
 

@@ -64,8 +64,8 @@ int32_t oc_row_first(const oc_contract *contract, const oc_row *row, oc_arena *a
     const oc_attribute *attribute = &contract->attributes[i];
     out_attributes[i] = row->attributes[i];
     if (attribute->type != OC_ATTR_TYPE || attribute->type_var < 0) continue;
-    OPS_RETURN_IF_ERROR(set_number(arena, true, 0, out_types[attribute->type_var],
-                                   &out_attributes[i], error));
+    OPS_RETURN_IF_ERROR(
+        set_number(arena, true, 0, out_types[attribute->type_var], &out_attributes[i], error));
   }
   // Give every varied attribute a value before any is judged: constraints may relate them.
   for (size_t i = 0; i < row->vary_count; ++i) {
@@ -100,8 +100,8 @@ static int32_t set_attributes(const oc_contract *contract, const oc_error_case *
     } else {
       OPS_RETURN_IF_ERROR(oc_expr_eval_number(value->expr, &env, &real, error));
     }
-    OPS_RETURN_IF_ERROR(set_number(arena, integer, real, integer ? result.i : 0, &attributes[i],
-                                   error));
+    OPS_RETURN_IF_ERROR(
+        set_number(arena, integer, real, integer ? result.i : 0, &attributes[i], error));
   }
   return OPS_OK;
 }
@@ -120,9 +120,7 @@ int32_t oc_error_case_bind(const oc_contract *contract, const oc_error_case *err
     if (changed->count || changed->contents.kind != OC_VALUE_NONE) out_inputs[i] = *changed;
     if (error_case->remove[i]) out_inputs[i] = (oc_row_input){0};
   }
-  const oc_binding binding = {.contract = contract,
-                              .types = out_types,
-                              .inputs = row->inputs,
-                              .attributes = base};
+  const oc_binding binding = {
+      .contract = contract, .types = out_types, .inputs = row->inputs, .attributes = base};
   return set_attributes(contract, error_case, &binding, arena, out_attributes, error);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files and folders of contracts. A folder is walked in sorted order, so that messages and cases
-// come in the same order on every machine. Two contracts of one operator may not overlap.
+// Files and folders of contracts. A folder is walked in sorted order, so that messages and
+// cases come in the same order on every machine. Two contracts of one operator may not overlap.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -51,8 +51,7 @@ static int32_t read_text(loader *l, const char *name, const char *text, size_t s
   const size_t first = l->set->count;
   const char *kept = oc_arena_copy_string(l->set->arena, name, strlen(name));
   if (!kept) return no_memory(l->error, name);
-  OPS_RETURN_IF_ERROR(
-      oc_yaml_parse(l->set->arena, kept, text, size, &document, l->error));
+  OPS_RETURN_IF_ERROR(oc_yaml_parse(l->set->arena, kept, text, size, &document, l->error));
   for (; document; document = document->next) {
     OPS_RETURN_IF_ERROR(grow(l, name));
     oc_contract *contract = &l->set->items[l->set->count];
@@ -67,7 +66,8 @@ static int32_t read_text(loader *l, const char *name, const char *text, size_t s
 }
 
 static int32_t io_error(loader *l, const char *path, const char *what) {
-  return ops_error_set(l->error, OPS_ERROR_IO, "%s: cannot %s: %s", path, what, strerror(errno));
+  return ops_error_set(l->error, OPS_ERROR_IO, "%s: cannot %s: %s", path, what,
+                       strerror(errno));
 }
 
 static int32_t read_whole(loader *l, const char *path, int fd, char *bytes, size_t *out_size) {
@@ -97,7 +97,8 @@ static int32_t read_file(loader *l, const char *path) {
   char *bytes = malloc(OC_CONTRACT_MAX_FILE_BYTES + 1);
   if (!bytes) return no_memory(l->error, path);
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  int32_t status = fd < 0 ? io_error(l, path, "open it") : read_whole(l, path, fd, bytes, &size);
+  int32_t status =
+      fd < 0 ? io_error(l, path, "open it") : read_whole(l, path, fd, bytes, &size);
   if (fd >= 0) close(fd);
   if (status == OPS_OK) status = read_text(l, path, bytes, size);
   free(bytes);
@@ -129,7 +130,8 @@ static int32_t read_entry(loader *l, const char *folder, const char *name, int d
   }
   if (lstat(path, &info) != 0) return io_error(l, path, "look at it");
   if (S_ISDIR(info.st_mode)) return read_folder(l, path, depth + 1);
-  return ends_in_yaml(name) ? read_file(l, path) : OPS_OK;
+  const bool file = S_ISREG(info.st_mode) || S_ISLNK(info.st_mode);
+  return file && ends_in_yaml(name) ? read_file(l, path) : OPS_OK;
 }
 
 static int32_t read_folder(loader *l, const char *path, int depth) {
@@ -180,7 +182,8 @@ static int32_t begin(loader *l, const char *name) {
 
 static int32_t finish(loader *l, int32_t status, const char *name, oc_contracts **out) {
   if (status == OPS_OK && l->set->count == 0) {
-    status = ops_error_set(l->error, OPS_ERROR_NOT_FOUND, "%s: no contract (*.yaml) in it", name);
+    status =
+        ops_error_set(l->error, OPS_ERROR_NOT_FOUND, "%s: no contract (*.yaml) in it", name);
   }
   if (status == OPS_OK) {
     qsort(l->set->items, l->set->count, sizeof(*l->set->items), compare);

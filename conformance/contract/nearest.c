@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Edit distance with swaps of neighbours (Damerau's, in its restricted form), three rows at a time.
+// Edit distance with swaps of neighbours (Damerau's, in its restricted form), three rows at a
+// time.
 #include "contract/nearest.h"
 
 #include <string.h>

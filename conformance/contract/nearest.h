@@ -16,7 +16,7 @@ oc_nearest oc_nearest_begin(const char *wanted);
 void oc_nearest_offer(oc_nearest *nearest, const char *candidate);
 
 // Three arguments for "%s%s%s" at the end of a message.
-#define OC_NEAREST_HINT(nearest)                                               \
+#define OC_NEAREST_HINT(nearest)                                                   \
   (nearest).best ? "; did you mean \"" : "", (nearest).best ? (nearest).best : "", \
       (nearest).best ? "\"?" : ""
 

@@ -74,7 +74,8 @@ static const oc_field cases_fields[] = {
      "for rows that name none"},
     {"types", "type variable: list of types", false, read_node, CASES(all.types), NULL,
      "for rows that name none"},
-    {"when", "expression", false, oc_read_expr, CASES(all.when), NULL, "for rows that have none"},
+    {"when", "expression", false, oc_read_expr, CASES(all.when), NULL,
+     "for rows that have none"},
     {"trivial", "expression", false, oc_read_expr, CASES(all.trivial), NULL,
      "for rows that have none"},
     {"shapes", "list of shapes", false, read_node, CASES(all.shapes), NULL,
@@ -151,13 +152,15 @@ static int32_t read_row_ranges(oc_reader *reader, const oc_yaml_node *node,
   return OPS_OK;
 }
 
-// Gives `shape` (if any) to the required inputs that have none, then demands that all are there.
+// Gives `shape` (if any) to the required inputs that have none, then demands that all are
+// there.
 static int32_t complete_inputs(oc_reader *reader, const row_draft *draft, const oc_shape *shape,
                                oc_row_input *inputs) {
   const oc_contract *c = reader->contract;
   for (size_t i = 0; i < c->input_count; ++i) {
     const oc_param *param = &c->inputs[i];
-    if (inputs[i].count >= (param->variadic ? param->min_count : 1) || param->optional) continue;
+    if (inputs[i].count >= (param->variadic ? param->min_count : 1) || param->optional)
+      continue;
     if (inputs[i].count == 0 && shape) {
       inputs[i].count = param->variadic ? param->min_count : 1;
       oc_shape *shapes = oc_arena_alloc(reader->arena, inputs[i].count, sizeof(*shapes));
@@ -187,7 +190,8 @@ static int32_t check_required(oc_reader *reader, const row_draft *draft, const o
     return oc_reader_fail(reader, draft->at, "the row names no fills, nor does `cases`");
   }
   if (row->output_count > c->output_count && !c->outputs[c->output_count - 1].variadic) {
-    return oc_reader_fail(reader, draft->at, "the row asks for %u outputs, the operator has %zu",
+    return oc_reader_fail(reader, draft->at,
+                          "the row asks for %u outputs, the operator has %zu",
                           row->output_count, c->output_count);
   }
   return OPS_OK;
@@ -210,8 +214,8 @@ static const char *shape_id(oc_reader *reader, const char *id, const oc_shape *s
   return oc_arena_copy_string(reader->arena, text, (size_t)at);
 }
 
-static int32_t read_row(oc_reader *reader, const row_draft *draft, const oc_yaml_node *shape_node,
-                        oc_row *row) {
+static int32_t read_row(oc_reader *reader, const row_draft *draft,
+                        const oc_yaml_node *shape_node, oc_row *row) {
   const oc_contract *c = reader->contract;
   oc_row_input *inputs = oc_arena_alloc(reader->arena, c->input_count, sizeof(*inputs));
   oc_value *attributes = oc_arena_alloc(reader->arena, c->attribute_count, sizeof(*attributes));
@@ -250,8 +254,8 @@ static int32_t add_rows(oc_reader *reader, const row_draft *draft, oc_row *rows,
     OPS_RETURN_IF_ERROR(read_row(reader, draft, shape, row));
     for (const oc_row *other = rows; other < row; ++other) {
       if (strcmp(other->id, row->id) == 0) {
-        return oc_reader_fail(reader, shape ? shape : draft->at, "a row \"%s\" is there already",
-                              row->id);
+        return oc_reader_fail(reader, shape ? shape : draft->at,
+                              "a row \"%s\" is there already", row->id);
       }
     }
     if (shape) shape = shape->next;
@@ -262,7 +266,8 @@ static int32_t add_rows(oc_reader *reader, const row_draft *draft, oc_row *rows,
 static int32_t count_rows(oc_reader *reader, const oc_yaml_node *shapes, size_t *in_out_count) {
   if (shapes) {
     OPS_RETURN_IF_ERROR(oc_reader_expect(reader, shapes, OC_YAML_LIST, "a list of shapes"));
-    if (shapes->count == 0) return oc_reader_fail(reader, shapes, "expected at least one shape");
+    if (shapes->count == 0)
+      return oc_reader_fail(reader, shapes, "expected at least one shape");
   }
   *in_out_count += shapes ? shapes->count : 1;
   if (*in_out_count <= OC_CONTRACT_MAX_ROWS) return OPS_OK;
@@ -298,7 +303,8 @@ static int32_t read_rows(oc_reader *reader, cases_draft *cases, const oc_yaml_no
   }
   if (total == 0) return oc_reader_fail(reader, at, "`cases` has neither shapes nor rows");
   if (cases->all.vary && !cases->all.shapes) {
-    return oc_reader_fail(reader, cases->all.vary, "`vary` here belongs to `shapes`; there are none");
+    return oc_reader_fail(reader, cases->all.vary,
+                          "`vary` here belongs to `shapes`; there are none");
   }
   oc_row *rows = oc_arena_alloc(reader->arena, total, sizeof(*rows));
   if (!rows) return oc_reader_no_memory(reader);
@@ -329,18 +335,28 @@ typedef struct error_draft {
 } error_draft;
 
 #define ERROR_CASE(member) offsetof(error_draft, member)
-#define ERROR_FIELDS                                                                            \
-  {"row", "id of a row", false, read_node, ERROR_CASE(row), NULL,                               \
-   "the row that is changed; else the first"},                                                  \
-      {"inputs", "input: shape", false, read_node, ERROR_CASE(inputs), NULL, "other shapes"},     \
-      {"values", "input: number or list", false, read_node, ERROR_CASE(values), NULL,             \
-       "other contents"},                                                                       \
-      {"set", "attribute: value or expression", false, read_node, ERROR_CASE(set), NULL,          \
-       "other attributes; absent removes one"},                                                 \
-      {"remove", "list of inputs", false, read_node, ERROR_CASE(remove), NULL,                    \
-       "inputs left out"},                                                                      \
-      {"status", "one of INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY", false, oc_read_word,      \
-       ERROR_CASE(status), &oc_words_status, "else INVALID_ARGUMENT"},
+#define ERROR_FIELDS                                                                          \
+  {"row",                                                                                     \
+   "id of a row",                                                                             \
+   false,                                                                                     \
+   read_node,                                                                                 \
+   ERROR_CASE(row),                                                                           \
+   NULL,                                                                                      \
+   "the row that is changed; else the first"},                                                \
+      {"inputs", "input: shape", false, read_node, ERROR_CASE(inputs), NULL, "other shapes"}, \
+      {"values", "input: number or list", false, read_node, ERROR_CASE(values),               \
+       NULL,     "other contents"},                                                           \
+      {"set", "attribute: value or expression",      false, read_node, ERROR_CASE(set),       \
+       NULL,  "other attributes; absent removes one"},                                        \
+      {"remove", "list of inputs", false, read_node, ERROR_CASE(remove),                      \
+       NULL,     "inputs left out"},                                                          \
+      {"status",                                                                              \
+       "one of INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY",                                 \
+       false,                                                                                 \
+       oc_read_word,                                                                          \
+       ERROR_CASE(status),                                                                    \
+       &oc_words_status,                                                                      \
+       "else INVALID_ARGUMENT"},
 static const oc_field error_fields[] = {
     {"id", "name", true, oc_read_name, ERROR_CASE(id), NULL, "unique in the contract"},
     ERROR_FIELDS};
@@ -375,8 +391,8 @@ static int32_t read_removed(oc_reader *reader, const oc_yaml_node *node, bool *r
   return OPS_OK;
 }
 
-static int32_t finish_error(oc_reader *reader, const oc_yaml_node *node, const error_draft *draft,
-                            int32_t constraint, oc_error_case *out) {
+static int32_t finish_error(oc_reader *reader, const oc_yaml_node *node,
+                            const error_draft *draft, int32_t constraint, oc_error_case *out) {
   const oc_contract *c = reader->contract;
   oc_row_input *inputs = oc_arena_alloc(reader->arena, c->input_count, sizeof(*inputs));
   oc_value *attributes = oc_arena_alloc(reader->arena, c->attribute_count, sizeof(*attributes));

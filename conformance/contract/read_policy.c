@@ -58,8 +58,8 @@ static int32_t read_fusion(oc_reader *reader, const oc_yaml_node *node, const oc
 
 #define SCHEDULING(member) offsetof(oc_scheduling, member)
 static const oc_field scheduling_fields[] = {
-    {"async", "one of allowed, forbidden", false, oc_read_word, SCHEDULING(async), &oc_words_async,
-     "whether execute may return before the work is done"},
+    {"async", "one of allowed, forbidden", false, oc_read_word, SCHEDULING(async),
+     &oc_words_async, "whether execute may return before the work is done"},
     {"dynamic_shape", "one of static, bounded, dynamic, data_dependent", false, oc_read_word,
      SCHEDULING(dynamic_shape), &oc_words_dynamic, "what decides output shapes"},
     {"prepares", "integer", false, oc_read_count, SCHEDULING(prepares), NULL,
@@ -71,8 +71,8 @@ const oc_grammar oc_grammar_scheduling = {"scheduling", "How a host may schedule
                                           scheduling_fields,
                                           sizeof(scheduling_fields) / sizeof(oc_field)};
 
-static int32_t read_accumulate(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,
-                               void *out) {
+static int32_t read_accumulate(oc_reader *reader, const oc_yaml_node *node,
+                               const oc_field *field, void *out) {
   oc_precision *precision = out;
   OPS_RETURN_IF_ERROR(oc_reader_expect(reader, node, OC_YAML_MAP, "type: type"));
   for (const oc_yaml_node *child = node->first; child; child = child->next) {
@@ -107,9 +107,14 @@ static int32_t read_profile(oc_reader *reader, const oc_yaml_node *node, const o
   return oc_read_record(reader, node, field->extra, tolerance);
 }
 
-#define PROFILE_FIELD(constant, word)                                                        \
-  {word,         "tolerance",           constant == OC_PROFILE_STANDARD,                     \
-   read_profile, constant * sizeof(oc_tolerance), &oc_grammar_tolerance, "for this profile"},
+#define PROFILE_FIELD(constant, word) \
+  {word,                              \
+   "tolerance",                       \
+   constant == OC_PROFILE_STANDARD,   \
+   read_profile,                      \
+   constant * sizeof(oc_tolerance),   \
+   &oc_grammar_tolerance,             \
+   "for this profile"},
 static const oc_field profile_fields[] = {OC_PROFILE_LIST(PROFILE_FIELD)};
 const oc_grammar oc_grammar_profiles = {
     "tolerance per profile", "A profile that is not given takes the tolerance of `standard`.",
@@ -117,8 +122,8 @@ const oc_grammar oc_grammar_profiles = {
 
 #define PRECISION(member) offsetof(oc_precision, member)
 static const oc_field special_fields[] = {
-    {"nan", "one of profile, propagate, any", false, oc_read_word, PRECISION(nan), &oc_words_nan,
-     "results expected to be NaN"},
+    {"nan", "one of profile, propagate, any", false, oc_read_word, PRECISION(nan),
+     &oc_words_nan, "results expected to be NaN"},
     {"infinity", "one of profile, exact, any", false, oc_read_word, PRECISION(infinity),
      &oc_words_infinity, "results expected to be infinite"},
     {"signed_zero", "one of merged, distinct", false, oc_read_word, PRECISION(signed_zero),
@@ -154,8 +159,8 @@ static const oc_field stage_fields[] = {
     {"optimized", "number", false, oc_read_real, PERFORMANCE(stage_optimized), NULL,
      "share of the yardstick's speed for maturity 3"},
 };
-const oc_grammar oc_grammar_stages = {"stages", "Shares of the yardstick's speed.", stage_fields,
-                                      sizeof(stage_fields) / sizeof(oc_field)};
+const oc_grammar oc_grammar_stages = {"stages", "Shares of the yardstick's speed.",
+                                      stage_fields, sizeof(stage_fields) / sizeof(oc_field)};
 static const oc_field regress_fields[] = {
     {"median", "percentage", false, oc_read_share, PERFORMANCE(regress_median), NULL,
      "how much slower the median may become"},
@@ -246,8 +251,8 @@ const oc_grammar oc_grammar_provider = {"record of a provider", "What people kno
                                         provider_fields,
                                         sizeof(provider_fields) / sizeof(oc_field)};
 
-static int32_t read_providers(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,
-                              void *out) {
+static int32_t read_providers(oc_reader *reader, const oc_yaml_node *node,
+                              const oc_field *field, void *out) {
   oc_contract *c = out;
   (void)field;
   OPS_RETURN_IF_ERROR(oc_reader_expect(reader, node, OC_YAML_MAP, "provider: record"));
@@ -278,8 +283,8 @@ static const oc_field record_fields[] = {
 const oc_grammar oc_grammar_record = {"record", "Kept by people; nothing is judged by it.",
                                       record_fields, sizeof(record_fields) / sizeof(oc_field)};
 
-int32_t oc_read_record_section(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,
-                               void *out) {
+int32_t oc_read_record_section(oc_reader *reader, const oc_yaml_node *node,
+                               const oc_field *field, void *out) {
   (void)field;
   return oc_read_record(reader, node, &oc_grammar_record, out);
 }

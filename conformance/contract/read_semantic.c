@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The section `semantic`: what the operator takes, gives and demands. Names are read first, then
-// the expressions that may use any of them.
+// The section `semantic`: what the operator takes, gives and demands. Names are read first,
+// then the expressions that may use any of them.
 #include <ops_support/error.h>
 #include <stddef.h>
 #include <string.h>
@@ -32,8 +32,8 @@ static int32_t check_count(oc_reader *reader, const oc_yaml_node *node, const ch
                         OC_CONTRACT_MAX_PARAMS);
 }
 
-static int32_t read_type_vars(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,
-                              void *out) {
+static int32_t read_type_vars(oc_reader *reader, const oc_yaml_node *node,
+                              const oc_field *field, void *out) {
   oc_contract *contract = reader->contract;
   (void)field;
   (void)out;
@@ -54,8 +54,8 @@ static int32_t read_type_vars(oc_reader *reader, const oc_yaml_node *node, const
 }
 
 // A type variable, or an element type.
-static int32_t read_param_type(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,
-                               void *out) {
+static int32_t read_param_type(oc_reader *reader, const oc_yaml_node *node,
+                               const oc_field *field, void *out) {
   oc_param *param = out;
   (void)field;
   OPS_RETURN_IF_ERROR(oc_reader_expect(reader, node, OC_YAML_SCALAR, "a type or its variable"));
@@ -106,7 +106,8 @@ static int32_t check_params(oc_reader *reader, const oc_yaml_node *node, oc_para
     params[i].at = oc_reader_position(reader, child);
     if (params[i].variadic && params[i].min_count == 0) params[i].min_count = 1;
     if (params[i].variadic && child->next) {
-      return oc_reader_fail(reader, child, "\"%s\" is variadic but not the last", params[i].name);
+      return oc_reader_fail(reader, child, "\"%s\" is variadic but not the last",
+                            params[i].name);
     }
     if (!params[i].variadic && params[i].min_count) {
       return oc_reader_fail(reader, child, "min_count is for a variadic input; \"%s\" is none",
@@ -170,8 +171,9 @@ static int32_t read_default(oc_reader *reader, const oc_yaml_node *node, const o
 
 #define ATTRIBUTE(member) offsetof(oc_attribute, member)
 static const oc_field attribute_fields[] = {
-    {"type", "one of int, float, string, ints, floats, strings, type, tensor", true, oc_read_word,
-     ATTRIBUTE(type), &oc_words_attr, "`type` is an int that names an element type"},
+    {"type", "one of int, float, string, ints, floats, strings, type, tensor", true,
+     oc_read_word, ATTRIBUTE(type), &oc_words_attr,
+     "`type` is an int that names an element type"},
     {"required", "true, false", false, oc_read_bool, ATTRIBUTE(required), NULL,
      "a node without it is invalid"},
     {"of", "type variable", false, read_of, ATTRIBUTE(type_var), NULL,
@@ -218,8 +220,10 @@ static int32_t read_attributes(oc_reader *reader, const oc_yaml_node *node,
   size_t i = 0;
   for (const oc_yaml_node *child = node->first; child; child = child->next) {
     OPS_RETURN_IF_ERROR(read_attribute(reader, child, &items[i++]));
-    if (oc_contract_find_input(c, child->key) >= 0 || oc_contract_find_output(c, child->key) >= 0) {
-      return oc_reader_fail_key(reader, child, "the name \"%s\" is taken by a tensor", child->key);
+    if (oc_contract_find_input(c, child->key) >= 0 ||
+        oc_contract_find_output(c, child->key) >= 0) {
+      return oc_reader_fail_key(reader, child, "the name \"%s\" is taken by a tensor",
+                                child->key);
     }
   }
   c->attributes = items;
@@ -322,10 +326,11 @@ typedef struct constraint_draft {
 static const oc_field constraint_fields[] = {
     {"id", "name", true, oc_read_name, offsetof(constraint_draft, constraint.id), NULL,
      "names the case that breaks it"},
-    {"check", "expression", true, oc_read_expr, offsetof(constraint_draft, constraint.check), NULL,
-     "true for every valid node"},
-    {"broken_by", "error case without id", true, read_node, offsetof(constraint_draft, broken_by),
-     NULL, "the change of a row after which it is false"},
+    {"check", "expression", true, oc_read_expr, offsetof(constraint_draft, constraint.check),
+     NULL, "true for every valid node"},
+    {"broken_by", "error case without id", true, read_node,
+     offsetof(constraint_draft, broken_by), NULL,
+     "the change of a row after which it is false"},
 };
 const oc_grammar oc_grammar_constraint = {
     "constraint", "A relation between inputs and attributes. Each yields an error case.",
@@ -375,7 +380,8 @@ static const oc_field invariant_fields[] = {
      INVARIANT(check), &oc_words_invariant, "what holds whatever the inputs"},
     {"on", "output", true, read_invariant_output, INVARIANT(output), NULL, "where it holds"},
     {"axis", "expression", false, oc_read_expr, INVARIANT(axis), NULL, "sum_along: the axis"},
-    {"equals", "expression", false, oc_read_expr, INVARIANT(equals), NULL, "sum_along: the sum"},
+    {"equals", "expression", false, oc_read_expr, INVARIANT(equals), NULL,
+     "sum_along: the sum"},
     {"range", "interval", false, oc_read_range, INVARIANT(range), NULL, "bounded: the bounds"},
     {"of", "input", false, read_invariant_input, INVARIANT(input), NULL,
      "rearranges: the input whose elements the output holds"},
@@ -398,8 +404,8 @@ static int32_t check_invariant(oc_reader *reader, const oc_yaml_node *node,
   return OPS_OK;
 }
 
-static int32_t read_invariants(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,
-                               void *out) {
+static int32_t read_invariants(oc_reader *reader, const oc_yaml_node *node,
+                               const oc_field *field, void *out) {
   oc_contract *c = reader->contract;
   void *items = NULL;
   (void)field;
@@ -427,7 +433,8 @@ static const oc_field name_fields[] = {
      "names for use in expressions; each may use those before it"},
     {"constraints", "list of constraint", false, read_later, 0, NULL,
      "relations that valid nodes obey"},
-    {"invariants", "list of invariant", false, read_later, 0, NULL, "what holds of every result"},
+    {"invariants", "list of invariant", false, read_later, 0, NULL,
+     "what holds of every result"},
 };
 const oc_grammar oc_grammar_semantic = {"semantic", "What the operator takes and gives.",
                                         name_fields, sizeof(name_fields) / sizeof(oc_field)};

@@ -125,20 +125,22 @@ static int32_t read_list_attribute(oc_reader *reader, const oc_yaml_node *node,
     return oc_reader_fail(reader, node, "the attribute \"%s\" is a list of integers",
                           attribute->name);
   }
-  const bool ints = attribute->type == OC_ATTR_INTS || (attribute->type == OC_ATTR_TENSOR && !real);
+  const bool ints =
+      attribute->type == OC_ATTR_INTS || (attribute->type == OC_ATTR_TENSOR && !real);
   out_value->kind = ints ? OC_VALUE_INTS : OC_VALUE_FLOATS;
   return OPS_OK;
 }
 
 int32_t oc_reader_attribute_value(oc_reader *reader, const oc_yaml_node *node,
-                                  const oc_attribute *attribute, bool keywords, bool expressions,
-                                  oc_value *out_value) {
+                                  const oc_attribute *attribute, bool keywords,
+                                  bool expressions, oc_value *out_value) {
   int64_t number;
   double real;
   *out_value = (oc_value){0};
   if (keywords && read_keyword(node, out_value)) {
     if (out_value->kind == OC_VALUE_ABSENT && attribute->required) {
-      return oc_reader_fail(reader, node, "the attribute \"%s\" is required, it cannot be absent",
+      return oc_reader_fail(reader, node,
+                            "the attribute \"%s\" is required, it cannot be absent",
                             attribute->name);
     }
     if (out_value->kind == OC_VALUE_EACH &&
@@ -154,7 +156,8 @@ int32_t oc_reader_attribute_value(oc_reader *reader, const oc_yaml_node *node,
     return oc_read_expr(reader, node, NULL, &out_value->expr);
   }
   switch (attribute->type) {
-    case OC_ATTR_TYPE: return read_type_value(reader, node, out_value);
+    case OC_ATTR_TYPE:
+      return read_type_value(reader, node, out_value);
     case OC_ATTR_INT:
     case OC_ATTR_FLOAT:
     case OC_ATTR_STRING:
@@ -162,12 +165,13 @@ int32_t oc_reader_attribute_value(oc_reader *reader, const oc_yaml_node *node,
       return attribute->type == OC_ATTR_STRING && !expressions
                  ? check_one_of(reader, node, attribute)
                  : OPS_OK;
-    default: return read_list_attribute(reader, node, attribute, out_value);
+    default:
+      return read_list_attribute(reader, node, attribute, out_value);
   }
 }
 
-int32_t oc_reader_fixed_attributes(oc_reader *reader, const oc_yaml_node *node, bool expressions,
-                                   oc_value *out_values) {
+int32_t oc_reader_fixed_attributes(oc_reader *reader, const oc_yaml_node *node,
+                                   bool expressions, oc_value *out_values) {
   const oc_contract *c = reader->contract;
   OPS_RETURN_IF_ERROR(oc_reader_expect(reader, node, OC_YAML_MAP, "attribute: value"));
   for (const oc_yaml_node *child = node->first; child; child = child->next) {
@@ -179,8 +183,8 @@ int32_t oc_reader_fixed_attributes(oc_reader *reader, const oc_yaml_node *node, 
                                 "\"%s\" follows the type variable \"%s\": restrict `types`",
                                 child->key, c->type_vars[c->attributes[index].type_var].name);
     }
-    OPS_RETURN_IF_ERROR(oc_reader_attribute_value(reader, child, &c->attributes[index],
-                                                  expressions, expressions, &out_values[index]));
+    OPS_RETURN_IF_ERROR(oc_reader_attribute_value(
+        reader, child, &c->attributes[index], expressions, expressions, &out_values[index]));
   }
   return OPS_OK;
 }
@@ -265,12 +269,14 @@ int32_t oc_reader_row_inputs(oc_reader *reader, const oc_yaml_node *inputs,
                              const oc_yaml_node *values, oc_row_input *rows) {
   const oc_contract *c = reader->contract;
   uint32_t index;
-  if (inputs) OPS_RETURN_IF_ERROR(oc_reader_expect(reader, inputs, OC_YAML_MAP, "input: shape"));
+  if (inputs)
+    OPS_RETURN_IF_ERROR(oc_reader_expect(reader, inputs, OC_YAML_MAP, "input: shape"));
   for (const oc_yaml_node *child = inputs ? inputs->first : NULL; child; child = child->next) {
     OPS_RETURN_IF_ERROR(oc_reader_key_input(reader, child, &index));
     OPS_RETURN_IF_ERROR(read_input_shapes(reader, child, &c->inputs[index], &rows[index]));
   }
-  if (values) OPS_RETURN_IF_ERROR(oc_reader_expect(reader, values, OC_YAML_MAP, "input: values"));
+  if (values)
+    OPS_RETURN_IF_ERROR(oc_reader_expect(reader, values, OC_YAML_MAP, "input: values"));
   for (const oc_yaml_node *child = values ? values->first : NULL; child; child = child->next) {
     OPS_RETURN_IF_ERROR(oc_reader_key_input(reader, child, &index));
     if (c->inputs[index].variadic) {

@@ -16,8 +16,8 @@ static int32_t fail_at(const oc_reader *reader, uint32_t line, uint32_t column,
                        const char *format, va_list args) {
   char what[MESSAGE_MAX];
   vsnprintf(what, sizeof(what), format, args);
-  return ops_error_set(reader->error, OPS_ERROR_INVALID_MODEL, "%s:%u:%u: %s", reader->file, line,
-                       column, what);
+  return ops_error_set(reader->error, OPS_ERROR_INVALID_MODEL, "%s:%u:%u: %s", reader->file,
+                       line, column, what);
 }
 
 int32_t oc_reader_fail(const oc_reader *reader, const oc_yaml_node *node, const char *format,
@@ -29,8 +29,8 @@ int32_t oc_reader_fail(const oc_reader *reader, const oc_yaml_node *node, const 
   return status;
 }
 
-int32_t oc_reader_fail_key(const oc_reader *reader, const oc_yaml_node *node, const char *format,
-                           ...) {
+int32_t oc_reader_fail_key(const oc_reader *reader, const oc_yaml_node *node,
+                           const char *format, ...) {
   va_list args;
   va_start(args, format);
   const int32_t status = fail_at(reader, node->key_line, node->key_column, format, args);
@@ -42,9 +42,9 @@ static int32_t fail_within(const oc_reader *reader, const oc_yaml_node *node, si
                            const char *format, ...) {
   va_list args;
   va_start(args, format);
-  const int32_t status = fail_at(reader, node->line,
-                                 node->column + (uint32_t)offset + (node->quoted ? 1 : 0), format,
-                                 args);
+  const int32_t status =
+      fail_at(reader, node->line, node->column + (uint32_t)offset + (node->quoted ? 1 : 0),
+              format, args);
   va_end(args);
   return status;
 }
@@ -67,8 +67,8 @@ int32_t oc_reader_expect(const oc_reader *reader, const oc_yaml_node *node, oc_y
                         found[node->kind]);
 }
 
-int32_t oc_reader_unknown(oc_reader *reader, const oc_yaml_node *node, bool key, const char *what,
-                          const char *text, const oc_nearest *near) {
+int32_t oc_reader_unknown(oc_reader *reader, const oc_yaml_node *node, bool key,
+                          const char *what, const char *text, const oc_nearest *near) {
   if (key) {
     return oc_reader_fail_key(reader, node, "unknown %s \"%s\"%s%s%s", what, text,
                               OC_NEAREST_HINT(*near));
@@ -115,7 +115,8 @@ int32_t oc_read_records(oc_reader *reader, const oc_yaml_node *node, const oc_gr
                         size_t size, size_t max, void **out_items, size_t *out_count) {
   OPS_RETURN_IF_ERROR(oc_reader_expect(reader, node, OC_YAML_LIST, "a list of mappings"));
   if (node->count > max) {
-    return oc_reader_fail(reader, node, "%zu entries, at most %zu are allowed", node->count, max);
+    return oc_reader_fail(reader, node, "%zu entries, at most %zu are allowed", node->count,
+                          max);
   }
   char *items = oc_arena_alloc(reader->arena, node->count, size);
   if (!items) return oc_reader_no_memory(reader);
@@ -145,7 +146,8 @@ int32_t oc_read_name(oc_reader *reader, const oc_yaml_node *node, const oc_field
   const size_t good = strspn(node->text, legal);
   if (node->text[good] == 0) return OPS_OK;
   return fail_within(reader, node, good,
-                     "\"%s\" is not a name: letters, digits, _, . and - are allowed", node->text);
+                     "\"%s\" is not a name: letters, digits, _, . and - are allowed",
+                     node->text);
 }
 
 int32_t oc_read_bool(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,
@@ -260,8 +262,8 @@ int32_t oc_reader_word(oc_reader *reader, const oc_yaml_node *node, const oc_wor
     at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%s", i ? ", " : "",
                            words->items[i].name);
   }
-  return oc_reader_fail(reader, node, "unknown %s \"%s\"; there are: %s", words->what, node->text,
-                        all);
+  return oc_reader_fail(reader, node, "unknown %s \"%s\"; there are: %s", words->what,
+                        node->text, all);
 }
 
 int32_t oc_read_word(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,
@@ -397,7 +399,8 @@ int32_t oc_read_range(oc_reader *reader, const oc_yaml_node *node, const oc_fiel
   const char *text = node->text;
   const size_t size = strlen(text);
   const bool closed = size > 2 && strchr("[(", text[0]) && strchr("])", text[size - 1]);
-  char *inner = oc_arena_copy_string(reader->arena, closed ? text + 1 : "", closed ? size - 2 : 0);
+  char *inner =
+      oc_arena_copy_string(reader->arena, closed ? text + 1 : "", closed ? size - 2 : 0);
   if (!inner) return oc_reader_no_memory(reader);
   const char *comma = find_comma(inner);
   if (!comma) {

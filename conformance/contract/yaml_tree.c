@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds the tree from libyaml's events with an explicit stack of open collections, so that depth
-// and size are bounded here and not by the library.
+// Builds the tree from libyaml's events with an explicit stack of open collections, so that
+// depth and size are bounded here and not by the library.
 #include "contract/yaml_tree.h"
 
 #include <ops_support/error.h>
@@ -99,8 +99,7 @@ static int32_t on_scalar(builder *b, const yaml_event_t *event) {
   const char *text = oc_arena_copy_string(b->arena, raw, size);
   if (!text) return OPS_ERROR_OUT_OF_MEMORY;
   if (expects_key(b)) {
-    OPS_RETURN_IF_ERROR(
-        check_unique(b, b->stack[b->depth - 1].node, text, &event->start_mark));
+    OPS_RETURN_IF_ERROR(check_unique(b, b->stack[b->depth - 1].node, text, &event->start_mark));
     b->key = text;
     b->key_line = (uint32_t)event->start_mark.line + 1;
     b->key_column = (uint32_t)event->start_mark.column + 1;
@@ -125,9 +124,10 @@ static int32_t on_open(builder *b, const yaml_event_t *event, oc_yaml_kind kind)
   return OPS_OK;
 }
 
-static int32_t check_plain(const builder *b, const yaml_event_t *event, const yaml_char_t *anchor,
-                           const yaml_char_t *tag) {
-  if (anchor) return fail_at(b, &event->start_mark, "anchors are not allowed: write it out", "");
+static int32_t check_plain(const builder *b, const yaml_event_t *event,
+                           const yaml_char_t *anchor, const yaml_char_t *tag) {
+  if (anchor)
+    return fail_at(b, &event->start_mark, "anchors are not allowed: write it out", "");
   if (tag) return fail_at(b, &event->start_mark, "tags are not allowed: ", (const char *)tag);
   return OPS_OK;
 }
@@ -149,8 +149,11 @@ static int32_t on_event(builder *b, const yaml_event_t *event) {
                                       event->data.mapping_start.tag));
       return on_open(b, event, OC_YAML_MAP);
     case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT: --b->depth; return OPS_OK;
-    default: return OPS_OK;
+    case YAML_MAPPING_END_EVENT:
+      --b->depth;
+      return OPS_OK;
+    default:
+      return OPS_OK;
   }
 }
 
@@ -159,8 +162,8 @@ static int32_t read_events(builder *b, yaml_parser_t *parser) {
     yaml_event_t event;
     if (!yaml_parser_parse(parser, &event)) {
       if (parser->error == YAML_MEMORY_ERROR) return OPS_ERROR_OUT_OF_MEMORY;
-      return fail_at(b, &parser->problem_mark, "not YAML: ",
-                     parser->problem ? parser->problem : "unknown problem");
+      return fail_at(b, &parser->problem_mark,
+                     "not YAML: ", parser->problem ? parser->problem : "unknown problem");
     }
     const int32_t status = on_event(b, &event);
     done = event.type == YAML_STREAM_END_EVENT;

@@ -16,16 +16,16 @@ typedef enum oc_yaml_kind { OC_YAML_SCALAR, OC_YAML_LIST, OC_YAML_MAP } oc_yaml_
 
 typedef struct oc_yaml_node {
   oc_yaml_kind kind;
-  uint32_t line;              // from 1
-  uint32_t column;            // from 1
-  bool quoted;                // scalar: its text is a string, whatever it looks like
-  const char *text;           // scalar
-  const char *key;            // child of a map: its key, and where that stands
+  uint32_t line;     // from 1
+  uint32_t column;   // from 1
+  bool quoted;       // scalar: its text is a string, whatever it looks like
+  const char *text;  // scalar
+  const char *key;   // child of a map: its key, and where that stands
   uint32_t key_line;
   uint32_t key_column;
-  size_t count;               // children of a list or map
-  struct oc_yaml_node *first; // first child
-  struct oc_yaml_node *next;  // next child of the same parent
+  size_t count;                // children of a list or map
+  struct oc_yaml_node *first;  // first child
+  struct oc_yaml_node *next;   // next child of the same parent
 } oc_yaml_node;
 
 // Parses every document of `text`; they are linked by `next`. Messages begin with

@@ -64,7 +64,7 @@ const rt_attr *rt_attrs_find(const rt_attrs *attrs, const char *name);
 // The value, or `missing` if there is no attribute of that name and kind.
 int64_t rt_attrs_int(const rt_attrs *attrs, const char *name, int64_t missing);
 float rt_attrs_float(const rt_attrs *attrs, const char *name, float missing);
-// The array, or NULL with *out_count 0.
+// The array, or NULL with *out_count 0 if there is none; an empty array is not NULL.
 const int64_t *rt_attrs_ints(const rt_attrs *attrs, const char *name, uint32_t *out_count);
 const float *rt_attrs_floats(const rt_attrs *attrs, const char *name, uint32_t *out_count);
 // The string, or {NULL, 0}. Not terminated.

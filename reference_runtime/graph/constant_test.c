@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Constants: ownership, sizes, reading of packed and half-precision elements. Bit patterns of
+// float16 and bfloat16 are from IEEE 754 and from the definition of bfloat16.
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+#include <ops_support/error.h>
+#include <string.h>
+
+#include "graph/constant.h"
+
+static void owns_a_copy(void **state) {
+  (void)state;
+  int32_t data[] = {1, -2, 3};
+  const int64_t dims[] = {3};
+  int64_t values[3];
+  rt_constant *constant;
+  assert_int_equal(rt_constant_create(OPS_TYPE_INT32, 1, dims, data, &constant, NULL), OPS_OK);
+  data[0] = 9;
+  assert_int_equal(rt_constant_read_ints(constant, values, 3), 3);
+  assert_int_equal(values[0], 1);
+  assert_int_equal(values[1], -2);
+  assert_int_equal(constant->size, 12);
+  assert_int_equal((uintptr_t)constant->data % 64, 0);
+  assert_int_equal(rt_constant_read_ints(constant, values, 2), -1);
+  rt_constant_release(rt_constant_retain(constant));
+  rt_constant_release(constant);
+}
+
+static void count_release(void *user) {
+  ++*(int *)user;
+}
+
+static void borrows_until_the_last_release(void **state) {
+  (void)state;
+  // int4 values 7, -8, 1 : 0x87, 0x.1
+  const uint8_t packed[] = {0x87, 0xf1};
+  const int64_t dims[] = {3};
+  int64_t values[3];
+  int released = 0;
+  rt_constant *constant;
+  assert_int_equal(rt_constant_borrow(OPS_TYPE_INT4, 1, dims, packed, 2, NULL, count_release,
+                                      &released, &constant, NULL),
+                   OPS_OK);
+  assert_int_equal(rt_constant_read_ints(constant, values, 3), 3);
+  assert_int_equal(values[0], 7);
+  assert_int_equal(values[1], -8);
+  assert_int_equal(values[2], 1);
+  rt_constant_retain(constant);
+  rt_constant_release(constant);
+  assert_int_equal(released, 0);
+  rt_constant_release(constant);
+  assert_int_equal(released, 1);
+}
+
+static void reads_halves(void **state) {
+  (void)state;
+  const uint16_t half[] = {0x3c00, 0xc000, 0x0001, 0x7bff, 0x8000};
+  const double expected[] = {1.0, -2.0, 5.9604644775390625e-8, 65504.0, 0.0};
+  const uint16_t brain[] = {0x3f80, 0xc0a0};
+  const int64_t five[] = {5}, two[] = {2};
+  double values[5];
+  rt_constant *constant;
+  assert_int_equal(rt_constant_create(OPS_TYPE_FLOAT16, 1, five, half, &constant, NULL),
+                   OPS_OK);
+  assert_int_equal(rt_constant_read_floats(constant, values, 5), 5);
+  for (int i = 0; i < 5; ++i) assert_true(values[i] == expected[i]);
+  rt_constant_release(constant);
+  assert_int_equal(rt_constant_create(OPS_TYPE_BFLOAT16, 1, two, brain, &constant, NULL),
+                   OPS_OK);
+  assert_int_equal(rt_constant_read_floats(constant, values, 5), 2);
+  assert_true(values[0] == 1.0 && values[1] == -5.0);
+  rt_constant_release(constant);
+}
+
+static void copies_strings(void **state) {
+  (void)state;
+  const ops_str strings[] = {OPS_STR("ab"), {NULL, 0}, {"c\0d", 3}};
+  const int64_t dims[] = {3};
+  rt_constant *constant;
+  assert_int_equal(rt_constant_create_strings(1, dims, strings, &constant, NULL), OPS_OK);
+  assert_int_equal(constant->strings[2].size, 3);
+  assert_memory_equal(constant->strings[2].data, "c\0d", 3);
+  assert_ptr_not_equal(constant->strings[0].data, strings[0].data);
+  rt_constant_release(constant);
+}
+
+static void refuses_what_cannot_be(void **state) {
+  (void)state;
+  const int64_t negative[] = {-1}, huge[] = {INT64_MAX, 2}, two[] = {2};
+  const float data[2] = {0};
+  ops_error error = OPS_ERROR_INIT;
+  rt_constant *constant;
+  assert_int_equal(rt_constant_create(OPS_TYPE_FLOAT, 1, negative, NULL, &constant, NULL),
+                   OPS_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(rt_constant_create(OPS_TYPE_FLOAT, 2, huge, NULL, &constant, NULL),
+                   OPS_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(rt_constant_create(99, 1, two, NULL, &constant, NULL),
+                   OPS_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(rt_constant_create(OPS_TYPE_STRING, 1, two, NULL, &constant, NULL),
+                   OPS_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(
+      rt_constant_borrow(OPS_TYPE_FLOAT, 1, two, data, 4, NULL, NULL, NULL, &constant, &error),
+      OPS_ERROR_INVALID_ARGUMENT);
+  assert_non_null(strstr(error.message, "expected 8 bytes, found 4"));
+  assert_null(constant);
+}
+
+static void sparse_owns_its_parts(void **state) {
+  (void)state;
+  const float values[] = {1, 2};
+  const int64_t indices[] = {0, 5}, nnz[] = {2}, dims[] = {2, 3};
+  rt_sparse sparse = {.format = RT_SPARSE_COO};
+  rt_constant *constant;
+  int64_t out[6];
+  assert_int_equal(rt_constant_create(OPS_TYPE_FLOAT, 1, nnz, values, &sparse.values, NULL),
+                   OPS_OK);
+  assert_int_equal(rt_constant_create(OPS_TYPE_INT64, 1, nnz, indices, &sparse.indices, NULL),
+                   OPS_OK);
+  assert_int_equal(rt_constant_create_sparse(2, dims, &sparse, &constant, NULL), OPS_OK);
+  assert_int_equal(constant->elem_type, OPS_TYPE_FLOAT);
+  assert_int_equal(constant->element_count, 6);
+  assert_int_equal(rt_constant_read_ints(constant, out, 6), -1);
+  rt_constant_release(constant);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(owns_a_copy),
+      cmocka_unit_test(borrows_until_the_last_release),
+      cmocka_unit_test(reads_halves),
+      cmocka_unit_test(copies_strings),
+      cmocka_unit_test(refuses_what_cannot_be),
+      cmocka_unit_test(sparse_owns_its_parts),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

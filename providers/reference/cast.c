@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cast and CastLike. Every cast rounds once. Integers wrap around; a float becomes an integer
+// by truncation; into 8-bit floats `saturate` (opset 19) decides what overflow gives, into
+// float8e8m0 `round_mode` (opset 24) as well.
+#include <string.h>
+
+#include "operators.h"
+
+typedef struct cast_state {
+  int32_t saturate;
+  int32_t rounding;
+} cast_state;
+
+static int32_t read_attributes(ref_prepare *p) {
+  cast_state *state = p->state;
+  state->saturate = ref_attr_int(p->kernel, "saturate", 1) != 0;
+  state->rounding = ref_attr_is(p->kernel, "round_mode", "down", "up")      ? REF_ROUND_DOWN
+                    : ref_attr_is(p->kernel, "round_mode", "nearest", "up") ? REF_ROUND_NEAREST
+                                                                            : REF_ROUND_UP;
+  return ref_same_shape(p, 0, 0);
+}
+
+static int32_t prepare_cast(ref_prepare *p) {
+  int64_t to = ref_attr_int(p->kernel, "to", 0);
+  const ref_element *element =
+      to > 0 && to < OPS_TYPE_COUNT ? ref_element_of((int32_t)to) : NULL;
+  if (element == NULL || element->load == NULL)
+    return ref_refuse(p, "attribute to: %lld is no type that can be cast to", (long long)to);
+  p->outputs[0].type = (int32_t)to;
+  return read_attributes(p);
+}
+
+static int32_t prepare_cast_like(ref_prepare *p) {
+  p->outputs[0].type = p->inputs[1].type;
+  return read_attributes(p);
+}
+
+static const char *refuse_cast(const ops_node *node) {
+  for (uint64_t i = 0; i < node->attribute_count; ++i) {
+    const ops_attribute *attribute =
+        (const void *)((const char *)node->attributes + i * node->attribute_stride);
+    if (attribute->name.size == 2 && memcmp(attribute->name.data, "to", 2) == 0 &&
+        attribute->ints[0] == OPS_TYPE_STRING)
+      return "casts to strings are not supported";
+  }
+  return NULL;
+}
+
+static void store_reals(const cast_state *state, const ref_view *y, int64_t at, int64_t step,
+                        int64_t n, double *v) {
+  int32_t bits = y->element->bits;
+  if (bits == 8 && y->element->kind == REF_FLOAT) {
+    for (int64_t i = 0; i < n; ++i) {
+      uint32_t code = y->type == OPS_TYPE_FLOAT8E8M0
+                          ? ref_encode_e8m0(v[i], state->saturate, state->rounding)
+                          : ref_encode(y->type, v[i], state->saturate);
+      ((uint8_t *)y->data)[y->origin + at + i * step] = (uint8_t)code;
+    }
+    return;
+  }
+  ref_store(y, at, step, n, v);
+}
+
+typedef struct piece {
+  const ref_view *x, *y;
+  int64_t x_at, x_step, y_at, y_step, n;
+} piece;
+
+static void cast_integers(const cast_state *state, const piece *p) {
+  int64_t v[REF_CHUNK];
+  ref_load_int(p->x, p->x_at, p->x_step, p->n, v);
+  if (ref_is_integer(p->y)) {
+    ref_store_int(p->y, p->y_at, p->y_step, p->n, v);
+    return;
+  }
+  double real[REF_CHUNK];
+  int is_unsigned = p->x->element->kind != REF_SIGNED;
+  if (p->y->type == OPS_TYPE_DOUBLE)
+    ref_load(p->x, p->x_at, p->x_step, p->n, real);
+  else
+    for (int64_t i = 0; i < p->n; ++i) real[i] = ref_int_to_double_sticky(v[i], is_unsigned);
+  store_reals(state, p->y, p->y_at, p->y_step, p->n, real);
+}
+
+static void cast_reals(const cast_state *state, const piece *p) {
+  double v[REF_CHUNK];
+  ref_load(p->x, p->x_at, p->x_step, p->n, v);
+  store_reals(state, p->y, p->y_at, p->y_step, p->n, v);
+}
+
+static int32_t execute(ref_run *run) {
+  const ref_view *x = &run->inputs[0], *y = &run->outputs[0];
+  if (y->count == 0) return OPS_OK;
+  ref_walk_operand at[2];
+  ref_broadcast_strides(y, y->rank, at[0].strides);
+  ref_broadcast_strides(x, y->rank, at[1].strides);
+  ref_walk walk;
+  ref_walk_init(&walk, y->rank, y->dims, at, 2);
+  piece p = {
+      .x = x, .y = y, .x_step = ref_walk_step(&walk, 1), .y_step = ref_walk_step(&walk, 0)};
+  do {
+    for (int64_t i = 0; i < walk.row; i += REF_CHUNK) {
+      p.n = walk.row - i < REF_CHUNK ? walk.row - i : REF_CHUNK;
+      p.y_at = at[0].offset + i * p.y_step;
+      p.x_at = at[1].offset + i * p.x_step;
+      (ref_is_integer(x) ? cast_integers : cast_reals)(run->state, &p);
+    }
+  } while (ref_walk_next(&walk));
+  return OPS_OK;
+}
+
+const ref_op ref_cast = {sizeof(cast_state), prepare_cast, execute, NULL, refuse_cast};
+const ref_op ref_cast_like = {sizeof(cast_state), prepare_cast_like, execute, NULL, NULL};

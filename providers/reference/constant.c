@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Constant and ConstantOfShape.
+#include <string.h>
+
+#include "operators.h"
+
+// ---- Constant: exactly one of its attributes is given
+// ------------------------------------------
+
+typedef struct constant_state {
+  const ref_attribute *value;
+} constant_state;
+
+static const struct {
+  const char *name;
+  int32_t type;
+  int32_t rank;
+} forms[] = {
+    {"value_float", OPS_TYPE_FLOAT, 0},   {"value_floats", OPS_TYPE_FLOAT, 1},
+    {"value_int", OPS_TYPE_INT64, 0},     {"value_ints", OPS_TYPE_INT64, 1},
+    {"value_string", OPS_TYPE_STRING, 0}, {"value_strings", OPS_TYPE_STRING, 1},
+};
+
+static int32_t prepare_constant(ref_prepare *p) {
+  constant_state *state = p->state;
+  state->value = ref_attr(p->kernel, "value");
+  if (state->value != NULL && state->value->tensor != NULL) {
+    const ref_view *tensor = state->value->tensor;
+    p->outputs[0].type = tensor->type;
+    return ref_set_shape(p, 0, tensor->rank, tensor->dims);
+  }
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {
+    state->value = ref_attr(p->kernel, forms[i].name);
+    if (state->value == NULL) continue;
+    p->outputs[0].type = forms[i].type;
+    return ref_set_shape(p, 0, forms[i].rank, &state->value->count);
+  }
+  return ref_refuse(p,
+                    "expected one of the attributes value, value_float(s), value_int(s), "
+                    "value_string(s)");
+}
+
+static const char *refuse_constant(const ops_node *node) {
+  for (uint64_t i = 0; i < node->attribute_count; ++i) {
+    const ops_attribute *attribute =
+        (const void *)((const char *)node->attributes + i * node->attribute_stride);
+    if (attribute->kind == OPS_ATTRIBUTE_SPARSE_TENSOR)
+      return "attribute sparse_value is not supported";
+  }
+  return NULL;
+}
+
+static int32_t copy_all(ref_run *run, const ref_view *from) {
+  const ref_view *to = &run->outputs[0];
+  for (int64_t i = 0; i < to->count; ++i)
+    RETURN_IF_ERROR(
+        ref_move(to, ref_offset_of(to, i), 1, from, ref_offset_of(from, i), 1, 1, run->error));
+  return OPS_OK;
+}
+
+static int32_t execute_constant(ref_run *run) {
+  const constant_state *state = run->state;
+  const ref_attribute *value = state->value;
+  const ref_view *y = &run->outputs[0];
+  if (value->tensor != NULL) return copy_all(run, value->tensor);
+  int64_t step = y->rank == 1 ? y->strides[0] : 1;
+  for (int64_t i = 0; i < y->count; ++i) {
+    if (value->strings != NULL)
+      RETURN_IF_ERROR(
+          y->values->string_set(y->value, (uint64_t)i, value->strings[i], run->error));
+    else
+      ref_move_bits(
+          y->element->bits, y->data, y->origin + i * step, 1,
+          value->ints != NULL ? (const void *)value->ints : (const void *)value->floats, i, 1,
+          1);
+  }
+  return OPS_OK;
+}
+
+// ---- ConstantOfShape
+// ----------------------------------------------------------------------------
+
+static int32_t prepare_fill(ref_prepare *p) {
+  int64_t dims[OPS_MAX_RANK];
+  int64_t rank;
+  RETURN_IF_ERROR(ref_contents(p, 0, dims, OPS_MAX_RANK, &rank));
+  for (int64_t i = 0; i < rank; ++i)
+    if (dims[i] < 0)
+      return ref_refuse(p, "input input: dimension %lld is %lld, expected at least 0",
+                        (long long)i, (long long)dims[i]);
+  const ref_attribute *value = ref_attr(p->kernel, "value");
+  if (value != NULL && (value->tensor == NULL || value->tensor->count != 1))
+    return ref_refuse(p, "attribute value: expected a tensor of one element");
+  p->outputs[0].type = value == NULL ? OPS_TYPE_FLOAT : value->tensor->type;
+  return ref_set_shape(p, 0, (int32_t)rank, dims);
+}
+
+static int32_t execute_fill(ref_run *run) {
+  const ref_attribute *value = ref_attr(run->kernel, "value");
+  const ref_view *y = &run->outputs[0];
+  ref_view zero;
+  float nought = 0;
+  ref_view_of(&zero, &nought, OPS_TYPE_FLOAT, 0, NULL);
+  const ref_view *from = value == NULL ? &zero : value->tensor;
+  if (y->count == 0) return OPS_OK;
+  ref_walk_operand at;
+  memcpy(at.strides, y->strides, sizeof at.strides);
+  ref_walk walk;
+  ref_walk_init(&walk, y->rank, y->dims, &at, 1);
+  do
+    RETURN_IF_ERROR(
+        ref_move(y, at.offset, ref_walk_step(&walk, 0), from, 0, 0, walk.row, run->error));
+  while (ref_walk_next(&walk));
+  return OPS_OK;
+}
+
+const ref_op ref_constant = {sizeof(constant_state), prepare_constant, execute_constant, NULL,
+                             refuse_constant};
+const ref_op ref_constant_of_shape = {0, prepare_fill, execute_fill, NULL, NULL};

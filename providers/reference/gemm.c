@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gemm: Y = alpha * A' * B' + beta * C, where C broadcasts to Y and may be missing from opset
+// 11 on.
+#include "operators.h"
+#include "product.h"
+
+typedef struct gemm_state {
+  int32_t transpose_a, transpose_b;
+  double alpha, beta;
+} gemm_state;
+
+static int32_t prepare(ref_prepare *p) {
+  gemm_state *state = p->state;
+  state->transpose_a = ref_attr_int(p->kernel, "transA", 0) != 0;
+  state->transpose_b = ref_attr_int(p->kernel, "transB", 0) != 0;
+  state->alpha = ref_attr_float(p->kernel, "alpha", 1.0f);
+  state->beta = ref_attr_float(p->kernel, "beta", 1.0f);
+  RETURN_IF_ERROR(ref_need_rank(p, 0, 2, 2));
+  RETURN_IF_ERROR(ref_need_rank(p, 1, 2, 2));
+  const int64_t *a = p->inputs[0].dims, *b = p->inputs[1].dims;
+  int64_t k = a[!state->transpose_a], kb = b[state->transpose_b];
+  if (k != kb)
+    return ref_refuse(p, "input B: expected %lld rows (after transB), found %lld", (long long)k,
+                      (long long)kb);
+  int64_t y[2] = {a[state->transpose_a], b[!state->transpose_b]};
+  if (ref_has(p, 2)) {
+    const ref_shape *c = &p->inputs[2];
+    RETURN_IF_ERROR(ref_need_rank(p, 2, 0, 2));
+    for (int32_t i = 0; i < c->rank; ++i) {
+      int64_t dim = y[2 - c->rank + i];
+      if (c->dims[i] != 1 && c->dims[i] != dim)
+        return ref_refuse(p, "input C: dimension %d is %lld, expected 1 or %lld", i,
+                          (long long)c->dims[i], (long long)dim);
+    }
+  }
+  return ref_set_shape(p, 0, 2, y);
+}
+
+static ref_matrix matrix_of(const ref_view *view, int transposed) {
+  return (ref_matrix){view, view->strides[transposed], view->strides[!transposed]};
+}
+
+static void locate(const ref_product *p, int64_t i, int64_t *a, int64_t *b, int64_t *y) {
+  (void)p;
+  (void)i;
+  *a = *b = *y = 0;
+}
+
+static int32_t execute(ref_run *run) {
+  const gemm_state *state = run->state;
+  const ref_view *a = &run->inputs[0], *y = &run->outputs[0];
+  ref_product product = {.a = matrix_of(a, state->transpose_a),
+                         .b = matrix_of(&run->inputs[1], state->transpose_b),
+                         .y = matrix_of(y, 0),
+                         .m = y->dims[0],
+                         .n = y->dims[1],
+                         .k = a->dims[!state->transpose_a],
+                         .alpha = state->alpha,
+                         .beta = state->beta,
+                         .batch = 1,
+                         .locate = locate};
+  if (ref_given(run, 2)) {
+    int64_t strides[2];
+    ref_broadcast_strides(&run->inputs[2], 2, strides);
+    product.c = (ref_matrix){&run->inputs[2], strides[0], strides[1]};
+  }
+  ref_product_run(run, &product);
+  return OPS_OK;
+}
+
+const ref_op ref_gemm = {sizeof(gemm_state), prepare, execute, NULL, NULL};

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How an operator is written: one `static const` ref_op, two functions.
+//
+//   prepare   reads attributes, shapes and the contents of shape inputs; states the outputs;
+//             keeps what execute needs in its state
+//   execute   computes; writes nothing before its checks have passed; allocates nothing
+//
+// Everything of the ABI's life cycle around them (copies of attributes, prepared objects, views
+// of arguments, workspace) is done once, in kernel.c.
+#ifndef REFERENCE_KERNEL_H_
+#define REFERENCE_KERNEL_H_
+
+#include <ops/ops.h>
+
+#include "view.h"
+
+#define RETURN_IF_ERROR(expression)        \
+  do {                                     \
+    int32_t status_ = (expression);        \
+    if (status_ != OPS_OK) return status_; \
+  } while (0)
+
+struct ops_instance {
+  const ops_host_api *api;
+  ops_host *host;
+  int64_t open_devices;  // atomic
+};
+
+struct ops_device {
+  ops_instance *instance;
+  int64_t live_kernels;  // atomic
+};
+
+typedef struct ref_shape {
+  int32_t present;
+  int32_t type;
+  int32_t rank;
+  int32_t by_execute;  // an output whose shape execute sets
+  int64_t dims[OPS_MAX_RANK];
+} ref_shape;
+
+typedef struct ref_prepare {
+  const ops_kernel *kernel;
+  uint64_t input_count;  // trailing absent inputs may be missing: use ref_has
+  uint64_t output_count;
+  const ref_shape *inputs;
+  ref_shape *outputs;  // present and type are set before, from the definition
+  void *state;         // state_size zeroed bytes that execute finds again
+  uint64_t workspace;  // set: bytes that execute needs
+  const ops_prepare_request *request;
+  ops_error *error;
+} ref_prepare;
+
+typedef struct ref_run {
+  const ops_kernel *kernel;
+  uint64_t input_count;
+  uint64_t output_count;
+  const ref_view *inputs;
+  ref_view *outputs;
+  const void *state;
+  void *workspace;  // aligned to 64 bytes
+  ops_call *call;
+  ops_error *error;
+} ref_run;
+
+typedef struct ref_op {
+  uint64_t state_size;
+  int32_t (*prepare)(ref_prepare *prepare);
+  int32_t (*execute)(ref_run *run);
+  const void *family;  // the operator's row, where operators share functions
+  // Optional: NULL if the node can be run, else why not (static text).
+  const char *(*refuse)(const ops_node *node);
+} ref_op;
+
+typedef struct ref_attribute {
+  ops_str name;
+  int32_t kind;
+  int64_t count;
+  const float *floats;
+  const int64_t *ints;
+  const ops_str *strings;
+  const ref_view *tensor;  // kind TENSOR, dense
+} ref_attribute;
+
+struct ops_kernel {
+  const ops_kernel_def *def;
+  const ref_op *op;
+  ops_device *device;
+  const ops_host_api *api;
+  ops_host *host;
+  int32_t opset;
+  ops_str name;  // of the node
+  const ref_attribute *attributes;
+  uint64_t attribute_count;
+};
+
+extern const ops_kernel_api ref_kernel_api;
+
+// ---- Errors: "Conv 'name': …"
+// -----------------------------------------------------------------
+
+int32_t ref_fail(const ops_kernel *kernel, ops_error *error, int32_t status, const char *format,
+                 ...) __attribute__((format(printf, 4, 5)));
+
+// INVALID_ARGUMENT from prepare or execute.
+#define ref_refuse(context, ...) \
+  ref_fail((context)->kernel, (context)->error, OPS_ERROR_INVALID_ARGUMENT, __VA_ARGS__)
+
+// Writes a record without a kernel.
+int32_t ref_error(ops_error *error, int32_t status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// ---- Attributes: what the node has, else the schema's default
+// ----------------------------------
+
+const ref_attribute *ref_attr(const ops_kernel *kernel, const char *name);  // NULL: not there
+int64_t ref_attr_int(const ops_kernel *kernel, const char *name, int64_t otherwise);
+double ref_attr_float(const ops_kernel *kernel, const char *name, float otherwise);
+int ref_attr_is(const ops_kernel *kernel, const char *name, const char *text,
+                const char *otherwise);
+
+// ---- Prepare
+// ----------------------------------------------------------------------------------
+
+int ref_has(const ref_prepare *prepare, uint64_t input);
+const char *ref_input_name(const ops_kernel *kernel, uint64_t input);
+
+int32_t ref_need_rank(const ref_prepare *prepare, uint64_t input, int32_t least, int32_t most);
+int32_t ref_same_shape(ref_prepare *prepare, uint64_t output, uint64_t input);
+int32_t ref_set_shape(ref_prepare *prepare, uint64_t output, int32_t rank, const int64_t *dims);
+// Broadcasts all inputs from `first` to the end into output 0.
+int32_t ref_broadcast(ref_prepare *prepare, uint64_t first);
+
+// Brings an axis into [0, rank).
+int32_t ref_axis(const ref_prepare *prepare, int64_t axis, int32_t rank, int32_t *out_axis);
+
+// Contents of a shape input: int32 or int64 numbers, rank at most 1.
+int32_t ref_contents(const ref_prepare *prepare, uint64_t input, int64_t *out, int64_t capacity,
+                     int64_t *out_count);
+// A view of the contents of a shape input of any type.
+int32_t ref_contents_view(const ref_prepare *prepare, uint64_t input, ref_view *out_view);
+
+// Axes from input `input` or, if there is none, from attribute "axes": normalised, distinct.
+// *out_given is 0 if neither is there.
+int32_t ref_axes(const ref_prepare *prepare, uint64_t input, int32_t rank, int32_t *out_axes,
+                 int32_t *out_count, int *out_given);
+
+// Adds `bytes` to the workspace and returns where they start.
+uint64_t ref_reserve(ref_prepare *prepare, uint64_t bytes);
+uint64_t ref_reserve_reals(ref_prepare *prepare, int64_t count);  // doubles
+
+// ---- Execute
+// ----------------------------------------------------------------------------------
+
+int ref_given(const ref_run *run, uint64_t input);
+int ref_wanted(const ref_run *run, uint64_t output);
+
+// Fixes the shape of an output that prepare left to execute, and makes its view.
+int32_t ref_set_output(ref_run *run, uint64_t output, int32_t rank, const int64_t *dims);
+
+void ref_parallel(const ref_run *run, int64_t count, int64_t grain, ops_parallel_body body,
+                  void *context);
+
+// Numbers are handled in pieces of this many, on the stack.
+#define REF_CHUNK 256
+
+#endif  // REFERENCE_KERNEL_H_

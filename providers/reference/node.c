@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What operators ask of their node, of its inputs' shapes and contents, and of the run.
+#include <string.h>
+
+#include "kernel.h"
+
+static int same_text(ops_str text, const char *other) {
+  return text.size == strlen(other) && memcmp(text.data, other, text.size) == 0;
+}
+
+// ---- Attributes
+// -------------------------------------------------------------------------------
+
+const ref_attribute *ref_attr(const ops_kernel *kernel, const char *name) {
+  for (uint64_t i = 0; i < kernel->attribute_count; ++i)
+    if (same_text(kernel->attributes[i].name, name)) return &kernel->attributes[i];
+  return NULL;
+}
+
+int64_t ref_attr_int(const ops_kernel *kernel, const char *name, int64_t otherwise) {
+  const ref_attribute *attribute = ref_attr(kernel, name);
+  return attribute != NULL && attribute->kind == OPS_ATTRIBUTE_INT ? attribute->ints[0]
+                                                                   : otherwise;
+}
+
+double ref_attr_float(const ops_kernel *kernel, const char *name, float otherwise) {
+  const ref_attribute *attribute = ref_attr(kernel, name);
+  return attribute != NULL && attribute->kind == OPS_ATTRIBUTE_FLOAT
+             ? (double)attribute->floats[0]
+             : (double)otherwise;
+}
+
+int ref_attr_is(const ops_kernel *kernel, const char *name, const char *text,
+                const char *otherwise) {
+  const ref_attribute *attribute = ref_attr(kernel, name);
+  if (attribute == NULL || attribute->kind != OPS_ATTRIBUTE_STRING)
+    return strcmp(text, otherwise) == 0;
+  return same_text(attribute->strings[0], text);
+}
+
+// ---- Shapes
+// -----------------------------------------------------------------------------------
+
+int ref_has(const ref_prepare *prepare, uint64_t input) {
+  return input < prepare->input_count && prepare->inputs[input].present;
+}
+
+const char *ref_input_name(const ops_kernel *kernel, uint64_t input) {
+  const ops_kernel_def *def = kernel->def;
+  if (def->input_count == 0) return "";
+  return def->inputs[input < def->input_count ? input : def->input_count - 1].name.data;
+}
+
+int32_t ref_need_rank(const ref_prepare *prepare, uint64_t input, int32_t least, int32_t most) {
+  int32_t rank = prepare->inputs[input].rank;
+  if (rank >= least && rank <= most) return OPS_OK;
+  const char *name = ref_input_name(prepare->kernel, input);
+  if (least == most)
+    return ref_refuse(prepare, "input %s: expected rank %d, found %d", name, least, rank);
+  return ref_refuse(prepare, "input %s: expected a rank of %d to %d, found %d", name, least,
+                    most, rank);
+}
+
+int32_t ref_set_shape(ref_prepare *prepare, uint64_t output, int32_t rank,
+                      const int64_t *dims) {
+  if (output >= prepare->output_count) return OPS_OK;
+  if (rank > OPS_MAX_RANK)
+    return ref_refuse(prepare, "output %u would have rank %d, at most %d is possible",
+                      (unsigned)output, rank, OPS_MAX_RANK);
+  prepare->outputs[output].rank = rank;
+  for (int32_t i = 0; i < rank; ++i) prepare->outputs[output].dims[i] = dims[i];
+  return OPS_OK;
+}
+
+int32_t ref_same_shape(ref_prepare *prepare, uint64_t output, uint64_t input) {
+  return ref_set_shape(prepare, output, prepare->inputs[input].rank,
+                       prepare->inputs[input].dims);
+}
+
+int32_t ref_broadcast(ref_prepare *prepare, uint64_t first) {
+  ref_shape *out = &prepare->outputs[0];
+  out->rank = 0;
+  for (uint64_t k = first; k < prepare->input_count; ++k)
+    if (prepare->inputs[k].present && prepare->inputs[k].rank > out->rank)
+      out->rank = prepare->inputs[k].rank;
+  for (int32_t i = 0; i < out->rank; ++i) out->dims[i] = 1;
+  for (uint64_t k = first; k < prepare->input_count; ++k) {
+    const ref_shape *in = &prepare->inputs[k];
+    if (!in->present) continue;
+    for (int32_t i = 0; i < in->rank; ++i) {
+      int64_t *dim = &out->dims[out->rank - in->rank + i];
+      if (*dim == 1) *dim = in->dims[i];
+      if (in->dims[i] != 1 && in->dims[i] != *dim)
+        return ref_refuse(
+            prepare,
+            "input %s: dimension %d is %lld, expected 1 or %lld to broadcast with "
+            "the inputs before it",
+            ref_input_name(prepare->kernel, k), i, (long long)in->dims[i], (long long)*dim);
+    }
+  }
+  return OPS_OK;
+}
+
+int32_t ref_axis(const ref_prepare *prepare, int64_t axis, int32_t rank, int32_t *out_axis) {
+  if (axis < -rank || axis >= rank)
+    return ref_refuse(prepare, "axis %lld is outside [-%d, %d]", (long long)axis, rank,
+                      rank - 1);
+  *out_axis = (int32_t)(axis < 0 ? axis + rank : axis);
+  return OPS_OK;
+}
+
+// ---- Contents
+// ---------------------------------------------------------------------------------
+
+int32_t ref_contents_view(const ref_prepare *prepare, uint64_t input, ref_view *out_view) {
+  const ops_prepare_request *request = prepare->request;
+  const ops_operand *operand =
+      (const void *)((const char *)request->inputs + input * request->input_stride);
+  const ops_constant *constant = operand->constant;
+  if (constant == NULL || constant->format != OPS_CONSTANT_DENSE ||
+      ref_view_init(out_view, &constant->dense, prepare->kernel->api->values) != OPS_OK ||
+      !out_view->present)
+    return ref_refuse(prepare, "input %s: its contents must be given to prepare",
+                      ref_input_name(prepare->kernel, input));
+  return OPS_OK;
+}
+
+int32_t ref_contents(const ref_prepare *prepare, uint64_t input, int64_t *out, int64_t capacity,
+                     int64_t *out_count) {
+  ref_view view;
+  const char *name = ref_input_name(prepare->kernel, input);
+  RETURN_IF_ERROR(ref_contents_view(prepare, input, &view));
+  if (view.element->load_int == NULL)
+    return ref_refuse(prepare, "input %s: expected integers, found %s", name,
+                      view.element->name);
+  if (view.rank > 1)
+    return ref_refuse(prepare, "input %s: expected a rank of at most 1, found %d", name,
+                      view.rank);
+  if (view.count > capacity)
+    return ref_refuse(prepare, "input %s: expected at most %lld numbers, found %lld", name,
+                      (long long)capacity, (long long)view.count);
+  if (view.count > 0)
+    ref_load_int(&view, 0, view.rank == 1 ? view.strides[0] : 1, view.count, out);
+  *out_count = view.count;
+  return OPS_OK;
+}
+
+int32_t ref_axes(const ref_prepare *prepare, uint64_t input, int32_t rank, int32_t *out_axes,
+                 int32_t *out_count, int *out_given) {
+  int64_t axes[OPS_MAX_RANK];
+  int64_t count = 0;
+  const ref_attribute *attribute = ref_attr(prepare->kernel, "axes");
+  *out_given = 1;
+  *out_count = 0;
+  if (ref_has(prepare, input)) {
+    RETURN_IF_ERROR(ref_contents(prepare, input, axes, OPS_MAX_RANK, &count));
+  } else if (attribute != NULL && attribute->kind == OPS_ATTRIBUTE_INTS) {
+    count = attribute->count;
+    if (count > OPS_MAX_RANK)
+      return ref_refuse(prepare, "attribute axes has %lld entries, at most %d are possible",
+                        (long long)count, OPS_MAX_RANK);
+    for (int64_t i = 0; i < count; ++i) axes[i] = attribute->ints[i];
+  } else {
+    *out_given = 0;
+  }
+  uint64_t seen = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    RETURN_IF_ERROR(ref_axis(prepare, axes[i], rank, &out_axes[i]));
+    if (seen >> out_axes[i] & 1)
+      return ref_refuse(prepare, "axis %lld is given twice", (long long)axes[i]);
+    seen |= (uint64_t)1 << out_axes[i];
+  }
+  *out_count = (int32_t)count;
+  return OPS_OK;
+}
+
+uint64_t ref_reserve(ref_prepare *prepare, uint64_t bytes) {
+  uint64_t start = prepare->workspace;
+  if (__builtin_add_overflow(start, bytes, &prepare->workspace) ||
+      __builtin_add_overflow(prepare->workspace, 63, &prepare->workspace))
+    prepare->workspace = UINT64_MAX;
+  prepare->workspace -= prepare->workspace % 64;
+  return start;
+}
+
+uint64_t ref_reserve_reals(ref_prepare *prepare, int64_t count) {
+  uint64_t bytes;
+  if (__builtin_mul_overflow((uint64_t)count, sizeof(double), &bytes)) bytes = UINT64_MAX;
+  return ref_reserve(prepare, bytes);
+}
+
+// ---- Execute
+// ----------------------------------------------------------------------------------
+
+int ref_given(const ref_run *run, uint64_t input) {
+  return input < run->input_count && run->inputs[input].present;
+}
+
+int ref_wanted(const ref_run *run, uint64_t output) {
+  return output < run->output_count && run->outputs[output].present;
+}
+
+int32_t ref_set_output(ref_run *run, uint64_t output, int32_t rank, const int64_t *dims) {
+  if (output >= run->output_count) return OPS_OK;
+  const ops_kernel *kernel = run->kernel;
+  ops_arg arg;
+  RETURN_IF_ERROR(kernel->api->set_output_shape(kernel->host, run->call, output, rank, dims,
+                                                &arg, run->error));
+  if (arg.kind == OPS_ARG_VALUE && kernel->api->values->kind(arg.value) == OPS_VALUE_STRINGS)
+    RETURN_IF_ERROR(kernel->api->values->strings_resize(arg.value, rank, dims, run->error));
+  return ref_view_init(&run->outputs[output], &arg, kernel->api->values);
+}
+
+void ref_parallel(const ref_run *run, int64_t count, int64_t grain, ops_parallel_body body,
+                  void *context) {
+  if (count <= 0) return;
+  run->kernel->api->parallel_for(run->kernel->host, count, grain, body, context);
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One row per operator: since which opset, what goes in and out, which ref_op runs it. An
+// operator that is not here is not supported. Rows hold for all later opsets; where versions of
+// an operator differ, its prepare reads the node's opset. Opset 7 is the oldest that the
+// elementwise operators broadcast in.
+#include "table.h"
+
+#include "elementwise.h"
+#include "operators.h"
+#include "type_sets.h"
+
+#define ARG(text, param, set, more)                                                          \
+  {                                                                                          \
+    .struct_size = sizeof(ops_arg_def), .name = OPS_STR(text), .type_param = OPS_STR(param), \
+    .types = (set), .memory_kind = OPS_MEMORY_HOST, .flags = (more)                          \
+  }
+#define IN(name, param, set) ARG(name, param, set, OPS_ARG_STRIDED)
+#define OPT(name, param, set) ARG(name, param, set, OPS_ARG_STRIDED | OPS_ARG_OPTIONAL)
+#define SHAPE(name, param, set) ARG(name, param, set, OPS_ARG_STRIDED | OPS_ARG_SHAPE_INPUT)
+#define OPT_SHAPE(name, param, set) \
+  ARG(name, param, set, OPS_ARG_STRIDED | OPS_ARG_SHAPE_INPUT | OPS_ARG_OPTIONAL)
+#define MANY(name, param, set) ARG(name, param, set, OPS_ARG_STRIDED | OPS_ARG_VARIADIC)
+#define OUT(name, param, set) ARG(name, param, set, OPS_ARG_STRIDED)
+#define OPT_OUT(name, param, set) ARG(name, param, set, OPS_ARG_STRIDED | OPS_ARG_OPTIONAL)
+
+#define ARGS(...) ((const ops_arg_def[]){__VA_ARGS__})
+#define COUNT(...) (sizeof(ARGS(__VA_ARGS__)) / sizeof(ops_arg_def))
+#define INPUTS(...)                                               \
+  .inputs = ARGS(__VA_ARGS__), .input_count = COUNT(__VA_ARGS__), \
+  .input_stride = sizeof(ops_arg_def)
+#define OUTPUTS(...)                                                \
+  .outputs = ARGS(__VA_ARGS__), .output_count = COUNT(__VA_ARGS__), \
+  .output_stride = sizeof(ops_arg_def)
+#define NO_INPUTS .inputs = NULL, .input_count = 0, .input_stride = sizeof(ops_arg_def)
+
+#define KERNEL(text, first, ref, shape_class, ...)                                     \
+  {                                                                                    \
+    .struct_size = sizeof(ops_kernel_def), .domain = OPS_STR(""), .op = OPS_STR(text), \
+    .since = (first), .until = 0, .name = OPS_STR("reference " text), __VA_ARGS__,     \
+    .flags = OPS_KERNEL_REENTRANT, .dynamic_shape = (shape_class),                     \
+    .determinism = OPS_DETERMINISM_BITWISE, .compute_type = OPS_TYPE_DOUBLE,           \
+    .accumulation_type = OPS_TYPE_DOUBLE, .api = &ref_kernel_api, .context = (ref)     \
+  }
+#define ROW(text, first, ref, ...) KERNEL(text, first, ref, OPS_DYNAMIC_FULL, __VA_ARGS__)
+
+#define OUT_SAME(set) OUT("Y", "T", set)
+#define OUT_BOOL(set) OUT("Y", "", REF_BOOLEAN)
+#define UNARY_ROW(op, since, set, out)                                   \
+  ROW(#op, since, &ref_unary[REF_UNARY_##op], INPUTS(IN("X", "T", set)), \
+      OUTPUTS(OUT_##out(set))),
+#define BINARY_ROW(op, since, set, out)                                                       \
+  ROW(#op, since, &ref_binary[REF_BINARY_##op], INPUTS(IN("A", "T", set), IN("B", "T", set)), \
+      OUTPUTS(OUT_##out(set))),
+#define VARIADIC_ROW(op, since, set, out)                                       \
+  ROW(#op, since, &ref_binary[REF_BINARY_##op], INPUTS(MANY("data", "T", set)), \
+      OUTPUTS(OUT_##out(set))),
+
+#define PRODUCT_TYPES (REF_REALS | REF_WIDE_INTEGERS)
+
+static const ops_kernel_def kernels[] = {
+    // Elementwise.
+    REF_UNARY_LIST(UNARY_ROW)        //
+    REF_BINARY_LIST(BINARY_ROW)      //
+    REF_VARIADIC_LIST(VARIADIC_ROW)  //
+    ROW("Clip", 7, &ref_clip,
+        INPUTS(IN("input", "T", REF_REALS | REF_INTEGERS),
+               OPT("min", "T", REF_REALS | REF_INTEGERS),
+               OPT("max", "T", REF_REALS | REF_INTEGERS)),
+        OUTPUTS(OUT("output", "T", REF_REALS | REF_INTEGERS))),
+    ROW("Pow", 7, &ref_pow,
+        INPUTS(IN("X", "T", REF_REALS | REF_INDICES), IN("Y", "T1", REF_REALS | REF_INTEGERS)),
+        OUTPUTS(OUT("Z", "T", REF_REALS | REF_INDICES))),
+    ROW("Where", 9, &ref_where,
+        INPUTS(IN("condition", "B", REF_BOOLEAN), IN("X", "T", REF_ALL), IN("Y", "T", REF_ALL)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("Cast", 7, &ref_cast, INPUTS(IN("input", "T1", REF_NUMBERS)),
+        OUTPUTS(OUT("output", "T2", REF_NUMBERS))),
+    ROW("CastLike", 15, &ref_cast_like,
+        INPUTS(IN("input", "T1", REF_NUMBERS), IN("target_type", "T2", REF_NUMBERS)),
+        OUTPUTS(OUT("output", "T2", REF_NUMBERS))),
+
+    // Constants and shapes.
+    ROW("Constant", 7, &ref_constant, NO_INPUTS, OUTPUTS(OUT("output", "", REF_ALL))),
+    ROW("ConstantOfShape", 9, &ref_constant_of_shape, INPUTS(SHAPE("input", "T1", REF_INT64)),
+        OUTPUTS(OUT("output", "T2", REF_NUMBERS))),
+    ROW("Shape", 7, &ref_shape_of, INPUTS(IN("data", "T", REF_ALL)),
+        OUTPUTS(OUT("shape", "", REF_INT64))),
+    ROW("Size", 7, &ref_size, INPUTS(IN("data", "T", REF_ALL)),
+        OUTPUTS(OUT("size", "", REF_INT64))),
+
+    // The same elements in a new shape or order.
+    ROW("Identity", 7, &ref_identity, INPUTS(IN("input", "T", REF_ALL)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("Reshape", 7, &ref_reshape,
+        INPUTS(IN("data", "T", REF_ALL), SHAPE("shape", "", REF_INT64)),
+        OUTPUTS(OUT("reshaped", "T", REF_ALL))),
+    ROW("Flatten", 7, &ref_flatten, INPUTS(IN("input", "T", REF_ALL)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("Squeeze", 7, &ref_squeeze,
+        INPUTS(IN("data", "T", REF_ALL), OPT_SHAPE("axes", "", REF_INT64)),
+        OUTPUTS(OUT("squeezed", "T", REF_ALL))),
+    ROW("Unsqueeze", 7, &ref_unsqueeze,
+        INPUTS(IN("data", "T", REF_ALL), OPT_SHAPE("axes", "", REF_INT64)),
+        OUTPUTS(OUT("expanded", "T", REF_ALL))),
+    ROW("Transpose", 7, &ref_transpose, INPUTS(IN("data", "T", REF_ALL)),
+        OUTPUTS(OUT("transposed", "T", REF_ALL))),
+
+    // Products and convolutions.
+    ROW("MatMul", 7, &ref_matmul,
+        INPUTS(IN("A", "T", PRODUCT_TYPES), IN("B", "T", PRODUCT_TYPES)),
+        OUTPUTS(OUT("Y", "T", PRODUCT_TYPES))),
+    ROW("Gemm", 7, &ref_gemm,
+        INPUTS(IN("A", "T", PRODUCT_TYPES), IN("B", "T", PRODUCT_TYPES),
+               OPT("C", "T", PRODUCT_TYPES)),
+        OUTPUTS(OUT("Y", "T", PRODUCT_TYPES))),
+    ROW("Conv", 7, &ref_conv,
+        INPUTS(IN("X", "T", REF_REALS), IN("W", "T", REF_REALS), OPT("B", "T", REF_REALS)),
+        OUTPUTS(OUT("Y", "T", REF_REALS))),
+};
+
+const ops_provider ref_provider = {
+    .struct_size = sizeof(ops_provider),
+    .name = OPS_STR("reference"),
+    .vendor = OPS_STR("The ops project"),
+    .version = OPS_STR("0.1.0"),
+    .kernels = kernels,
+    .kernel_count = sizeof kernels / sizeof *kernels,
+    .kernel_stride = sizeof *kernels,
+    .instance = &ref_instance_api,
+    .unload_safe = 1,
+};

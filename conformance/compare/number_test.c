@@ -160,7 +160,7 @@ static void classifies(void **state) {
       {OPS_TYPE_FLOAT8E5M2FNUZ, 0xff, OC_NUMBER_NORMAL},
       {OPS_TYPE_FLOAT8E8M0, 0x00, OC_NUMBER_NORMAL},
       {OPS_TYPE_FLOAT8E8M0, 0xff, OC_NUMBER_NAN},
-      {OPS_TYPE_FLOAT4E2M1, 0xb7a536e39150e235u, 0x88efb1662bd52d73u, 0xc93d8a2a79599772u},
+      {OPS_TYPE_FLOAT4E2M1, 0x9, OC_NUMBER_DENORMAL},
   };
   (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/check.h"
 #include "model/model.h"
 #include "model/tensor_file.h"
 
@@ -13,7 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const rt_model_options options = {.max_memory = (uint64_t)256 << 20};
   rt_model *model = NULL;
-  rt_model_load_bytes(data, size, NULL, &options, &model, NULL);
+  if (rt_model_load_bytes(data, size, NULL, &options, &model, NULL) == OPS_OK)
+    rt_model_check(model, NULL);
   rt_model_destroy(model);
   rt_tensor_file *file = NULL;
   rt_tensor_file_read_bytes(data, size, &file, NULL);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Private. What the files of the checker share.
+#ifndef RT_MODEL_CHECK_INTERNAL_H_
+#define RT_MODEL_CHECK_INTERNAL_H_
+
+#include "model/check.h"
+#include "model/model.h"
+#include "model/names.h"
+
+typedef struct rt_checker {
+  const rt_model *model;
+  const rt_model_function *function;  // whose body is checked; NULL: the main graph
+  const rt_model_opset *opsets;       // in force: the function's or the model's
+  size_t opset_count;
+  rt_name_map functions;  // domain, name, overload -> index
+  ops_error *error;
+} rt_checker;
+
+// One node against its schema or its function: operator, arity, attributes. The caller
+// puts the node's name in front of the message.
+int32_t rt_check_node(const rt_checker *checker, const rt_model_node *node);
+
+// The function that a node calls, or NULL.
+const rt_model_function *rt_check_find_function(const rt_checker *checker,
+                                                const rt_model_node *node);
+
+// Finds a cycle among `count` nodes, where node n depends on deps[start[n]] to
+// deps[start[n+1]-1]. Writes the nodes of a cycle into `out_cycle`, which has room for `count`,
+// each followed by one that it depends on, and returns their number; 0 if there is none, -1 if
+// there is no memory.
+int64_t rt_check_find_cycle(size_t count, const size_t *start, const size_t *deps,
+                            size_t *out_cycle);
+
+// Explains why value `name`, an input of node `index`, is not defined yet although a later node
+// of the same list makes it: a cycle, which is named, or a wrong order. `producers` maps the
+// outputs of all nodes of the list to their indices.
+int32_t rt_check_explain_order(const rt_checker *checker, const rt_model_node *nodes,
+                               size_t count, size_t index, ops_str name,
+                               const rt_name_map *producers);
+
+// Functions that call themselves, directly or through others, are refused.
+int32_t rt_check_function_calls(const rt_checker *checker);
+
+#endif  // RT_MODEL_CHECK_INTERNAL_H_

@@ -4,7 +4,8 @@
 // floating point the whole fold is done in double and rounded once.
 //
 // Integers wrap around. What numpy leaves undefined has a value here all the same: x / 0 and
-// x mod 0 are 0, a shift by the width or more gives 0.
+// x mod 0 are 0, a shift by the width or more gives 0 or, to
+// the right of a negative number, -1.
 #include <math.h>
 #include <string.h>
 
@@ -65,6 +66,7 @@ static int64_t floor_mod_int(int64_t a, int64_t b) {
 
 REAL(Add, a + b)
 REAL(Div, a / b)
+REAL(Equal, a == b)
 REAL(Greater, a > b)
 REAL(GreaterOrEqual, a >= b)
 REAL(Less, a < b)
@@ -81,6 +83,7 @@ INTEGER(Add, a + b)
 INTEGER(And, a &b)
 INTEGER(Div, divide(sa, sb))
 INTEGER(DivNatural, b == 0 ? 0 : a / b)
+INTEGER(Equal, a == b)
 INTEGER(Greater, sa > sb)
 INTEGER(GreaterNatural, a > b)
 INTEGER(GreaterOrEqual, sa >= sb)
@@ -101,7 +104,8 @@ INTEGER(Or, a | b)
 INTEGER(PRelu, sa < 0 ? a * b : a)
 INTEGER(PReluNatural, a)
 INTEGER(ShiftLeft, b > 63 ? 0 : a << b)
-INTEGER(ShiftRight, b > 63 ? 0 : a >> b)
+INTEGER(ShiftRight, b > 63 ? (sa < 0 ? -1 : 0) : sa >> b)
+INTEGER(ShiftRightNatural, b > 63 ? 0 : a >> b)
 INTEGER(Sub, a - b)
 INTEGER(Xor, a ^ b)
 
@@ -110,7 +114,8 @@ static const binary_row fmod_row = {
 static const binary_row mod_row = {
     .real = real_Mod, .integer = integer_Mod, .natural = integer_ModNatural};
 static const binary_row left_row = {.integer = integer_ShiftLeft};
-static const binary_row right_row = {.integer = integer_ShiftRight};
+static const binary_row right_row = {.integer = integer_ShiftRight,
+                                     .natural = integer_ShiftRightNatural};
 
 static const binary_row *choose_mod(const ops_kernel *kernel) {
   return ref_attr_int(kernel, "fmod", 0) != 0 ? &fmod_row : &mod_row;
@@ -133,6 +138,7 @@ static const binary_row rows[REF_BINARY_COUNT] = {
     [REF_BINARY_BitwiseOr] = {.integer = integer_Or},
     [REF_BINARY_BitwiseXor] = {.integer = integer_Xor},
     ORDERED(Div),
+    NUMERIC(Equal),
     ORDERED(Greater),
     ORDERED(GreaterOrEqual),
     ORDERED(Less),
@@ -207,6 +213,25 @@ static void fold_integers(const fold *f) {
   ref_store_int(&run->outputs[0], first_of(f, 0), ref_walk_step(f->walk, 0), f->n, sum);
 }
 
+// Only Equal takes strings.
+static int32_t compare_strings(const fold *f) {
+  const ref_view *a = &f->run->inputs[0], *b = &f->run->inputs[1];
+  for (int64_t i = 0; i < f->n; ++i) {
+    ops_str left, right;
+    RETURN_IF_ERROR(a->values->string_get(
+        a->value, (uint64_t)(first_of(f, 1) + i * ref_walk_step(f->walk, 1)), &left,
+        f->run->error));
+    RETURN_IF_ERROR(b->values->string_get(
+        b->value, (uint64_t)(first_of(f, 2) + i * ref_walk_step(f->walk, 2)), &right,
+        f->run->error));
+    int64_t equal = left.size == right.size &&
+                    (left.size == 0 || memcmp(left.data, right.data, left.size) == 0);
+    ref_store_int(&f->run->outputs[0], first_of(f, 0) + i * ref_walk_step(f->walk, 0), 1, 1,
+                  &equal);
+  }
+  return OPS_OK;
+}
+
 static int32_t execute(ref_run *run) {
   const binary_state *state = run->state;
   const ref_view *y = &run->outputs[0];
@@ -221,7 +246,9 @@ static int32_t execute(ref_run *run) {
   do {
     for (f.start = 0; f.start < walk.row; f.start += REF_CHUNK) {
       f.n = walk.row - f.start < REF_CHUNK ? walk.row - f.start : REF_CHUNK;
-      if (ref_is_integer(&run->inputs[0]))
+      if (run->inputs[0].type == OPS_TYPE_STRING)
+        RETURN_IF_ERROR(compare_strings(&f));
+      else if (ref_is_integer(&run->inputs[0]))
         fold_integers(&f);
       else
         fold_reals(&f);

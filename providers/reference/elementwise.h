@@ -9,67 +9,68 @@
 #include "type_sets.h"
 
 #define REF_UNARY_LIST(X)                           \
-  X(Abs, 7, REF_REALS | REF_INTEGERS, SAME)         \
-  X(Acos, 7, REF_REALS, SAME)                       \
+  X(Abs, 1, REF_REALS | REF_INTEGERS, SAME)         \
+  X(Acos, 1, REF_REALS, SAME)                       \
   X(Acosh, 9, REF_REALS, SAME)                      \
-  X(Asin, 7, REF_REALS, SAME)                       \
+  X(Asin, 1, REF_REALS, SAME)                       \
   X(Asinh, 9, REF_REALS, SAME)                      \
-  X(Atan, 7, REF_REALS, SAME)                       \
+  X(Atan, 1, REF_REALS, SAME)                       \
   X(Atanh, 9, REF_REALS, SAME)                      \
   X(BitwiseNot, 18, REF_INTEGERS, SAME)             \
-  X(Ceil, 7, REF_REALS, SAME)                       \
+  X(Ceil, 1, REF_REALS, SAME)                       \
   X(Celu, 12, REF_REALS, SAME)                      \
-  X(Cos, 7, REF_REALS, SAME)                        \
+  X(Cos, 1, REF_REALS, SAME)                        \
   X(Cosh, 9, REF_REALS, SAME)                       \
-  X(Elu, 7, REF_REALS, SAME)                        \
+  X(Elu, 1, REF_REALS, SAME)                        \
   X(Erf, 9, REF_REALS, SAME)                        \
-  X(Exp, 7, REF_REALS, SAME)                        \
-  X(Floor, 7, REF_REALS, SAME)                      \
+  X(Exp, 1, REF_REALS, SAME)                        \
+  X(Floor, 1, REF_REALS, SAME)                      \
   X(Gelu, 20, REF_REALS, SAME)                      \
-  X(HardSigmoid, 7, REF_REALS, SAME)                \
+  X(HardSigmoid, 1, REF_REALS, SAME)                \
   X(HardSwish, 14, REF_REALS, SAME)                 \
   X(IsInf, 10, REF_REALS | REF_FLOAT8, BOOL)        \
   X(IsNaN, 9, REF_REALS | REF_FLOAT8, BOOL)         \
-  X(LeakyRelu, 7, REF_REALS, SAME)                  \
-  X(Log, 7, REF_REALS, SAME)                        \
+  X(LeakyRelu, 1, REF_REALS, SAME)                  \
+  X(Log, 1, REF_REALS, SAME)                        \
   X(Mish, 18, REF_REALS, SAME)                      \
-  X(Neg, 7, REF_REALS | REF_SIGNED_INTEGERS, SAME)  \
-  X(Not, 7, REF_BOOLEAN, BOOL)                      \
-  X(Reciprocal, 7, REF_REALS, SAME)                 \
-  X(Relu, 7, REF_REALS | REF_SIGNED_INTEGERS, SAME) \
+  X(Neg, 1, REF_REALS | REF_SIGNED_INTEGERS, SAME)  \
+  X(Not, 1, REF_BOOLEAN, BOOL)                      \
+  X(Reciprocal, 1, REF_REALS, SAME)                 \
+  X(Relu, 1, REF_REALS | REF_SIGNED_INTEGERS, SAME) \
   X(Round, 11, REF_REALS, SAME)                     \
-  X(Selu, 7, REF_REALS, SAME)                       \
+  X(Selu, 1, REF_REALS, SAME)                       \
   X(Shrink, 9, REF_REALS | REF_INTEGERS, SAME)      \
-  X(Sigmoid, 7, REF_REALS, SAME)                    \
+  X(Sigmoid, 1, REF_REALS, SAME)                    \
   X(Sign, 9, REF_REALS | REF_INTEGERS, SAME)        \
-  X(Sin, 7, REF_REALS, SAME)                        \
+  X(Sin, 1, REF_REALS, SAME)                        \
   X(Sinh, 9, REF_REALS, SAME)                       \
-  X(Softplus, 7, REF_REALS, SAME)                   \
-  X(Softsign, 7, REF_REALS, SAME)                   \
-  X(Sqrt, 7, REF_REALS, SAME)                       \
+  X(Softplus, 1, REF_REALS, SAME)                   \
+  X(Softsign, 1, REF_REALS, SAME)                   \
+  X(Sqrt, 1, REF_REALS, SAME)                       \
   X(Swish, 24, REF_REALS, SAME)                     \
-  X(Tan, 7, REF_REALS, SAME)                        \
-  X(Tanh, 7, REF_REALS, SAME)                       \
+  X(Tan, 1, REF_REALS, SAME)                        \
+  X(Tanh, 1, REF_REALS, SAME)                       \
   X(ThresholdedRelu, 10, REF_REALS, SAME)
 
 // Two inputs that broadcast.
-#define REF_BINARY_LIST(X)                              \
-  X(Add, 7, REF_REALS | REF_INTEGERS, SAME)             \
-  X(And, 7, REF_BOOLEAN, BOOL)                          \
-  X(BitShift, 11, REF_UNSIGNED_INTEGERS, SAME)          \
-  X(BitwiseAnd, 18, REF_INTEGERS, SAME)                 \
-  X(BitwiseOr, 18, REF_INTEGERS, SAME)                  \
-  X(BitwiseXor, 18, REF_INTEGERS, SAME)                 \
-  X(Div, 7, REF_REALS | REF_INTEGERS, SAME)             \
-  X(Greater, 7, REF_REALS | REF_INTEGERS, BOOL)         \
-  X(GreaterOrEqual, 12, REF_REALS | REF_INTEGERS, BOOL) \
-  X(Less, 7, REF_REALS | REF_INTEGERS, BOOL)            \
-  X(LessOrEqual, 12, REF_REALS | REF_INTEGERS, BOOL)    \
-  X(Mod, 10, REF_REALS | REF_INTEGERS, SAME)            \
-  X(Mul, 7, REF_REALS | REF_INTEGERS, SAME)             \
-  X(Or, 7, REF_BOOLEAN, BOOL)                           \
-  X(PRelu, 7, REF_REALS | REF_WIDE_INTEGERS, SAME)      \
-  X(Sub, 7, REF_REALS | REF_INTEGERS, SAME)             \
+#define REF_BINARY_LIST(X)                                                \
+  X(Add, 7, REF_REALS | REF_INTEGERS, SAME)                               \
+  X(And, 7, REF_BOOLEAN, BOOL)                                            \
+  X(BitShift, 11, REF_INTEGERS, SAME)                                     \
+  X(BitwiseAnd, 18, REF_INTEGERS, SAME)                                   \
+  X(BitwiseOr, 18, REF_INTEGERS, SAME)                                    \
+  X(BitwiseXor, 18, REF_INTEGERS, SAME)                                   \
+  X(Div, 7, REF_REALS | REF_INTEGERS, SAME)                               \
+  X(Equal, 7, REF_REALS | REF_INTEGERS | REF_BOOLEAN | REF_STRINGS, BOOL) \
+  X(Greater, 7, REF_REALS | REF_INTEGERS, BOOL)                           \
+  X(GreaterOrEqual, 12, REF_REALS | REF_INTEGERS, BOOL)                   \
+  X(Less, 7, REF_REALS | REF_INTEGERS, BOOL)                              \
+  X(LessOrEqual, 12, REF_REALS | REF_INTEGERS, BOOL)                      \
+  X(Mod, 10, REF_REALS | REF_INTEGERS, SAME)                              \
+  X(Mul, 7, REF_REALS | REF_INTEGERS, SAME)                               \
+  X(Or, 7, REF_BOOLEAN, BOOL)                                             \
+  X(PRelu, 7, REF_REALS | REF_WIDE_INTEGERS, SAME)                        \
+  X(Sub, 7, REF_REALS | REF_INTEGERS, SAME)                               \
   X(Xor, 7, REF_BOOLEAN, BOOL)
 
 // One or more inputs that broadcast.

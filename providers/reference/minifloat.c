@@ -17,7 +17,7 @@ typedef struct format {
   int32_t bias;
   uint32_t max_code;       // of the largest finite value, sign aside
   uint32_t infinity_code;  // NO_CODE: none
-  uint32_t nan_code;       // NO_CODE: none; the one that encode writes
+  uint32_t nan_code;       // that encode writes; NO_CODE: none, NaN becomes -0
   int32_t negative_zero;   // whether the sign of zero is kept
 } format;
 
@@ -28,7 +28,7 @@ static const format formats[OPS_TYPE_COUNT] = {
     [OPS_TYPE_BFLOAT16] = {8, 7, 127, 0x7f7f, 0x7f80, 0x7fc0, 1},
     [OPS_TYPE_FLOAT8E4M3FN] = {4, 3, 7, 0x7e, NO_CODE, 0x7f, 1},
     [OPS_TYPE_FLOAT8E4M3FNUZ] = {4, 3, 8, 0x7f, NO_CODE, 0x80, 0},
-    [OPS_TYPE_FLOAT8E5M2] = {5, 2, 15, 0x7b, 0x7c, 0x7f, 1},
+    [OPS_TYPE_FLOAT8E5M2] = {5, 2, 15, 0x7b, 0x7c, 0x7e, 1},
     [OPS_TYPE_FLOAT8E5M2FNUZ] = {5, 2, 16, 0x7f, NO_CODE, 0x80, 0},
     [OPS_TYPE_FLOAT4E2M1] = {2, 1, 1, 0x7, NO_CODE, NO_CODE, 1},
 };
@@ -45,7 +45,7 @@ uint32_t ref_encode(int32_t type, double value, int saturate) {
   const format *f = &formats[type];
   uint32_t sign = signbit(value) ? 1u << (f->exponent_bits + f->mantissa_bits) : 0;
   if (isnan(value)) {
-    if (f->nan_code == NO_CODE) return f->max_code;
+    if (f->nan_code == NO_CODE) return 1u << (f->exponent_bits + f->mantissa_bits);
     return f->negative_zero ? sign | f->nan_code : f->nan_code;
   }
   double magnitude = fabs(value);

@@ -2,7 +2,7 @@
 //
 // One row per operator: since which opset, what goes in and out, which ref_op runs it. An
 // operator that is not here is not supported. Rows hold for all later opsets; where versions of
-// an operator differ, its prepare reads the node's opset. Opset 7 is the oldest that the
+// an operator differ, its prepare reads the opset of the node. Opset 7 is the oldest that the
 // elementwise operators broadcast in.
 #include "table.h"
 
@@ -63,7 +63,7 @@ static const ops_kernel_def kernels[] = {
     REF_UNARY_LIST(UNARY_ROW)        //
     REF_BINARY_LIST(BINARY_ROW)      //
     REF_VARIADIC_LIST(VARIADIC_ROW)  //
-    ROW("Clip", 7, &ref_clip,
+    ROW("Clip", 6, &ref_clip,
         INPUTS(IN("input", "T", REF_REALS | REF_INTEGERS),
                OPT("min", "T", REF_REALS | REF_INTEGERS),
                OPT("max", "T", REF_REALS | REF_INTEGERS)),
@@ -74,47 +74,47 @@ static const ops_kernel_def kernels[] = {
     ROW("Where", 9, &ref_where,
         INPUTS(IN("condition", "B", REF_BOOLEAN), IN("X", "T", REF_ALL), IN("Y", "T", REF_ALL)),
         OUTPUTS(OUT("output", "T", REF_ALL))),
-    ROW("Cast", 7, &ref_cast, INPUTS(IN("input", "T1", REF_NUMBERS)),
+    ROW("Cast", 6, &ref_cast, INPUTS(IN("input", "T1", REF_NUMBERS)),
         OUTPUTS(OUT("output", "T2", REF_NUMBERS))),
     ROW("CastLike", 15, &ref_cast_like,
         INPUTS(IN("input", "T1", REF_NUMBERS), IN("target_type", "T2", REF_NUMBERS)),
         OUTPUTS(OUT("output", "T2", REF_NUMBERS))),
 
     // Constants and shapes.
-    ROW("Constant", 7, &ref_constant, NO_INPUTS, OUTPUTS(OUT("output", "", REF_ALL))),
+    ROW("Constant", 1, &ref_constant, NO_INPUTS, OUTPUTS(OUT("output", "", REF_ALL))),
     ROW("ConstantOfShape", 9, &ref_constant_of_shape, INPUTS(SHAPE("input", "T1", REF_INT64)),
         OUTPUTS(OUT("output", "T2", REF_NUMBERS))),
-    ROW("Shape", 7, &ref_shape_of, INPUTS(IN("data", "T", REF_ALL)),
+    ROW("Shape", 1, &ref_shape_of, INPUTS(IN("data", "T", REF_ALL)),
         OUTPUTS(OUT("shape", "", REF_INT64))),
-    ROW("Size", 7, &ref_size, INPUTS(IN("data", "T", REF_ALL)),
+    ROW("Size", 1, &ref_size, INPUTS(IN("data", "T", REF_ALL)),
         OUTPUTS(OUT("size", "", REF_INT64))),
 
     // The same elements in a new shape or order.
-    ROW("Identity", 7, &ref_identity, INPUTS(IN("input", "T", REF_ALL)),
+    ROW("Identity", 1, &ref_identity, INPUTS(IN("input", "T", REF_ALL)),
         OUTPUTS(OUT("output", "T", REF_ALL))),
-    ROW("Reshape", 7, &ref_reshape,
+    ROW("Reshape", 5, &ref_reshape,
         INPUTS(IN("data", "T", REF_ALL), SHAPE("shape", "", REF_INT64)),
         OUTPUTS(OUT("reshaped", "T", REF_ALL))),
-    ROW("Flatten", 7, &ref_flatten, INPUTS(IN("input", "T", REF_ALL)),
+    ROW("Flatten", 1, &ref_flatten, INPUTS(IN("input", "T", REF_ALL)),
         OUTPUTS(OUT("output", "T", REF_ALL))),
-    ROW("Squeeze", 7, &ref_squeeze,
+    ROW("Squeeze", 1, &ref_squeeze,
         INPUTS(IN("data", "T", REF_ALL), OPT_SHAPE("axes", "", REF_INT64)),
         OUTPUTS(OUT("squeezed", "T", REF_ALL))),
-    ROW("Unsqueeze", 7, &ref_unsqueeze,
+    ROW("Unsqueeze", 1, &ref_unsqueeze,
         INPUTS(IN("data", "T", REF_ALL), OPT_SHAPE("axes", "", REF_INT64)),
         OUTPUTS(OUT("expanded", "T", REF_ALL))),
-    ROW("Transpose", 7, &ref_transpose, INPUTS(IN("data", "T", REF_ALL)),
+    ROW("Transpose", 1, &ref_transpose, INPUTS(IN("data", "T", REF_ALL)),
         OUTPUTS(OUT("transposed", "T", REF_ALL))),
 
     // Products and convolutions.
-    ROW("MatMul", 7, &ref_matmul,
+    ROW("MatMul", 1, &ref_matmul,
         INPUTS(IN("A", "T", PRODUCT_TYPES), IN("B", "T", PRODUCT_TYPES)),
         OUTPUTS(OUT("Y", "T", PRODUCT_TYPES))),
     ROW("Gemm", 7, &ref_gemm,
         INPUTS(IN("A", "T", PRODUCT_TYPES), IN("B", "T", PRODUCT_TYPES),
                OPT("C", "T", PRODUCT_TYPES)),
         OUTPUTS(OUT("Y", "T", PRODUCT_TYPES))),
-    ROW("Conv", 7, &ref_conv,
+    ROW("Conv", 1, &ref_conv,
         INPUTS(IN("X", "T", REF_REALS), IN("W", "T", REF_REALS), OPT("B", "T", REF_REALS)),
         OUTPUTS(OUT("Y", "T", REF_REALS))),
 };

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the provider offers: one row for each operator and range of opsets. Types, flags and
+// alias pairs here are promises; what a row cannot say, the operator's claim function does.
+#include "ops_table.h"
+
+// ---- Types ----------------------------------------------------------------------------------
+
+#define BIT(name) OPS_TYPE_BIT(OPS_TYPE_##name)
+#define F32 BIT(FLOAT)
+#define F64 BIT(DOUBLE)
+#define HALVES (BIT(FLOAT16) | BIT(BFLOAT16))
+#define FLOATS (F32 | F64 | HALVES)
+#define SIGNED (BIT(INT8) | BIT(INT16) | BIT(INT32) | BIT(INT64))
+#define UNSIGNED (BIT(UINT8) | BIT(UINT16) | BIT(UINT32) | BIT(UINT64))
+#define INTEGERS (SIGNED | UNSIGNED)
+#define NUMBERS (FLOATS | INTEGERS)
+#define BOOL BIT(BOOL)
+#define INDEX (BIT(INT32) | BIT(INT64))
+#define WHOLE (NUMBERS | BOOL | BIT(COMPLEX64))  // anything that is only moved
+
+// ---- Pieces of a row ------------------------------------------------------------------------
+
+#define ARG(name_, param, types_, flags_)                                                     \
+  {                                                                                           \
+    .struct_size = sizeof(ops_arg_def), .name = OPS_STR(name_), .type_param = OPS_STR(param), \
+    .types = (types_), .memory_kind = OPS_MEMORY_HOST, .flags = (flags_)                      \
+  }
+#define IN(name, types) ARG(name, "T", types, 0)
+#define OPTIONAL(name, types) ARG(name, "T", types, OPS_ARG_OPTIONAL)
+#define MANY(name, types) ARG(name, "T", types, OPS_ARG_VARIADIC)
+#define SHAPE(name) ARG(name, "Tind", INDEX, OPS_ARG_SHAPE_INPUT)
+#define SHAPE_OPTIONAL(name) ARG(name, "Tind", INDEX, OPS_ARG_SHAPE_INPUT | OPS_ARG_OPTIONAL)
+
+#define LIST(field, count, type, ...)      \
+  .field##s = (const type[]){__VA_ARGS__}, \
+  .count = sizeof((const type[]){__VA_ARGS__}) / sizeof(type), .field##_stride = sizeof(type)
+#define INPUTS(...) LIST(input, input_count, ops_arg_def, __VA_ARGS__)
+#define OUTPUTS(...) LIST(output, output_count, ops_arg_def, __VA_ARGS__)
+#define MAY_ALIAS(input_) \
+  { sizeof(ops_alias_def), (input_), 0, OPS_ALIAS_MAY, 0 }
+#define IN_PLACE(...)                                                                  \
+  .aliases = (const ops_alias_def[]){__VA_ARGS__},                                     \
+  .alias_count = sizeof((const ops_alias_def[]){__VA_ARGS__}) / sizeof(ops_alias_def), \
+  .alias_stride = sizeof(ops_alias_def)
+
+#define ROW(op_, since_, until_, family, determinism_, ...)                               \
+  {                                                                                       \
+    .struct_size = sizeof(ops_kernel_def), .op = OPS_STR(op_), .since = (since_),         \
+    .until = (until_), .name = OPS_STR("cpu/" op_), .flags = OPS_KERNEL_REENTRANT,        \
+    .post_op_stride = sizeof(ops_post_op_def), .dynamic_shape = OPS_DYNAMIC_FULL,         \
+    .determinism = (determinism_), .api = &cpu_kernel_api, .context = &cpu_##family##_op, \
+    __VA_ARGS__                                                                           \
+  }
+// Loops of this provider: every element is computed alike on any number of threads.
+#define OWN(op, since, until, family, ...) \
+  ROW(op, since, until, family, OPS_DETERMINISM_BITWISE, __VA_ARGS__)
+// oneDNN may split a sum by the number of threads.
+#define DNNL(op, since, until, family, ...) \
+  ROW(op, since, until, family, OPS_DETERMINISM_RUN, __VA_ARGS__)
+
+#define UNARY(op, since, until, types)                                          \
+  OWN(op, since, until, unary, INPUTS(IN("X", types)), OUTPUTS(IN("Y", types)), \
+      IN_PLACE(MAY_ALIAS(0)))
+#define BINARY(op, since, types)                                                             \
+  OWN(op, since, 0, binary, INPUTS(IN("A", types), IN("B", types)), OUTPUTS(IN("C", types)), \
+      IN_PLACE(MAY_ALIAS(0), MAY_ALIAS(1)))
+#define COMPARE(op, since, types)                                   \
+  OWN(op, since, 0, binary, INPUTS(IN("A", types), IN("B", types)), \
+      OUTPUTS(ARG("C", "T1", BOOL, 0)))
+// The first input is read before the output is written; later ones are not.
+#define FOLD(op, since, types)                                                           \
+  OWN(op, since, 0, binary, INPUTS(MANY("data_0", types)), OUTPUTS(IN("result", types)), \
+      IN_PLACE(MAY_ALIAS(0)))
+
+static const ops_kernel_def kKernels[] = {
+    // Elementwise functions.
+    UNARY("Relu", 1, 13, FLOATS),
+    UNARY("Relu", 14, 0, FLOATS | SIGNED),
+    UNARY("LeakyRelu", 1, 0, FLOATS),
+    UNARY("Elu", 1, 0, FLOATS),
+    UNARY("Selu", 1, 0, FLOATS),
+    UNARY("Clip", 1, 10, FLOATS),
+    UNARY("Sigmoid", 1, 0, FLOATS),
+    UNARY("HardSigmoid", 1, 0, FLOATS),
+    UNARY("HardSwish", 14, 0, FLOATS),
+    UNARY("Tanh", 1, 0, FLOATS),
+    UNARY("Softplus", 1, 0, FLOATS),
+    UNARY("Softsign", 1, 0, FLOATS),
+    UNARY("Erf", 9, 0, FLOATS),
+    UNARY("Exp", 1, 0, FLOATS),
+    UNARY("Log", 1, 0, FLOATS),
+    UNARY("Sqrt", 1, 0, FLOATS),
+    UNARY("Reciprocal", 1, 0, FLOATS),
+    UNARY("Abs", 1, 0, FLOATS | SIGNED),
+    UNARY("Neg", 1, 0, FLOATS | SIGNED),
+    UNARY("Floor", 1, 0, FLOATS),
+    UNARY("Ceil", 1, 0, FLOATS),
+    UNARY("Round", 11, 0, FLOATS),
+    UNARY("Gelu", 20, 0, FLOATS),
+    UNARY("Sign", 9, 0, FLOATS | SIGNED),
+    UNARY("ThresholdedRelu", 10, 0, FLOATS),
+    UNARY("Sin", 7, 0, FLOATS),
+    UNARY("Cos", 7, 0, FLOATS),
+    UNARY("Swish", 24, 0, FLOATS),
+    UNARY("Mish", 18, 0, FLOATS),
+    UNARY("Not", 1, 0, BOOL),
+    OWN("Clip", 11, 0, clip,
+        INPUTS(IN("input", NUMBERS), OPTIONAL("min", NUMBERS), OPTIONAL("max", NUMBERS)),
+        OUTPUTS(IN("output", NUMBERS)), IN_PLACE(MAY_ALIAS(0))),
+
+    // Arithmetic, comparisons, logic.
+    BINARY("Add", 7, NUMBERS),
+    BINARY("Sub", 7, NUMBERS),
+    BINARY("Mul", 7, NUMBERS),
+    BINARY("Div", 7, NUMBERS),
+    OWN("PRelu", 7, 0, binary, INPUTS(IN("X", FLOATS | INDEX), IN("slope", FLOATS | INDEX)),
+        OUTPUTS(IN("Y", FLOATS | INDEX)), IN_PLACE(MAY_ALIAS(0))),
+    FOLD("Min", 8, NUMBERS),
+    FOLD("Max", 8, NUMBERS),
+    FOLD("Sum", 8, F32 | F64),
+    FOLD("Mean", 8, F32 | F64),
+    COMPARE("Equal", 7, NUMBERS | BOOL),
+    COMPARE("Less", 7, NUMBERS),
+    COMPARE("LessOrEqual", 12, NUMBERS),
+    COMPARE("Greater", 7, NUMBERS),
+    COMPARE("GreaterOrEqual", 12, NUMBERS),
+    COMPARE("And", 7, BOOL),
+    COMPARE("Or", 7, BOOL),
+    COMPARE("Xor", 7, BOOL),
+
+    // Sums of products.
+    DNNL("Conv", 1, 0, conv, INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)),
+         OUTPUTS(IN("Y", F32))),
+    DNNL("MatMul", 1, 0, matmul, INPUTS(IN("A", F32), IN("B", F32)), OUTPUTS(IN("Y", F32))),
+    DNNL("Gemm", 7, 0, gemm, INPUTS(IN("A", F32), IN("B", F32), OPTIONAL("C", F32)),
+         OUTPUTS(IN("Y", F32))),
+};
+
+const ops_provider cpu_provider = {
+    .struct_size = sizeof(ops_provider),
+    .name = OPS_STR("cpu"),
+    .vendor = OPS_STR("ops"),
+    .version = OPS_STR("0.1.0"),
+    .kernels = kKernels,
+    .kernel_count = sizeof kKernels / sizeof *kKernels,
+    .kernel_stride = sizeof *kKernels,
+    .schema_stride = sizeof(ops_schema),
+    .rewrite_stride = sizeof(ops_rewrite),
+    .instance = &cpu_instance_api,
+    .unload_safe = 0,  // the OpenMP runtime behind oneDNN keeps threads that outlive instances
+};

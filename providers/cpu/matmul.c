@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MatMul of float, by oneDNN. One plan serves all batches where it can: if B has one matrix the
+// batches of A are rows of one product; if both have the same batch shape the product is
+// batched. Otherwise the plan of one matrix is run for each pair.
+#include <string.h>
+
+#include "dnnl_glue.h"
+#include "ops_table.h"
+
+typedef struct matmul_kernel {
+  ops_kernel base;
+  const ops_constant *weights;
+  cpu_packs packs;
+} matmul_kernel;
+
+typedef struct matmul_prepared {
+  ops_prepared base;
+  cpu_dnnl_plan *plan;  // NULL: the output is empty or, with K = 0, all zero
+  int64_t count;        // of output elements
+  int32_t batch_rank;   // dimensions to loop over; 0: a single run
+  int64_t batch_dims[OPS_MAX_RANK];
+  int64_t a_strides[OPS_MAX_RANK], b_strides[OPS_MAX_RANK];  // in elements
+  int64_t y_stride;
+} matmul_prepared;
+
+static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
+  matmul_kernel *matmul = (matmul_kernel *)kernel;
+  (void)error;
+  const ops_operand *weights = ops_node_input(node, 1);
+  matmul->weights = ops_operand_contents(weights) ? weights->constant : NULL;
+  cpu_packs_init(&matmul->packs, kernel->device);
+  return OPS_OK;
+}
+
+static void destroy(ops_kernel *kernel) {
+  cpu_packs_finish(&((matmul_kernel *)kernel)->packs);
+}
+
+// Both operands as matrices with batch dimensions, and the output without the dimensions that
+// were only added.
+typedef struct operands {
+  cpu_shape a, b, y;
+  cpu_shape batch;
+  int64_t m, n, k;
+} operands;
+
+static int32_t read_shapes(const ops_kernel *kernel, const ops_prepare_request *request,
+                           operands *out, ops_error *error) {
+  cpu_input_shape(request, 0, &out->a);
+  cpu_input_shape(request, 1, &out->b);
+  cpu_shape *a = &out->a, *b = &out->b;
+  const int32_t a_vector = a->rank == 1, b_vector = b->rank == 1;
+  if (a->rank < 1 || b->rank < 1)
+    return cpu_invalid(kernel, error, "operands must have a rank of at least 1, found %d, %d",
+                       a->rank, b->rank);
+  if (a_vector) *a = (cpu_shape){2, {1, a->dims[0]}};
+  if (b_vector) *b = (cpu_shape){2, {b->dims[0], 1}};
+  out->m = a->dims[a->rank - 2];
+  out->k = a->dims[a->rank - 1];
+  out->n = b->dims[b->rank - 1];
+  out->batch.rank =
+      ops_broadcast_dims(a->rank - 2, a->dims, b->rank - 2, b->dims, out->batch.dims);
+  if (b->dims[b->rank - 2] != out->k || out->batch.rank < 0)
+    return cpu_invalid(kernel, error, "shapes do not fit: K is %lld and %lld%s",
+                       (long long)out->k, (long long)b->dims[b->rank - 2],
+                       out->batch.rank < 0 ? "; batch dimensions do not broadcast" : "");
+  out->y = out->batch;
+  if (!a_vector) out->y.dims[out->y.rank++] = out->m;
+  if (!b_vector) out->y.dims[out->y.rank++] = out->n;
+  return OPS_OK;
+}
+
+static void set_batch_strides(const cpu_shape *operand, const cpu_shape *batch,
+                              int64_t *out_strides) {
+  int64_t contiguous[OPS_MAX_RANK];
+  ops_strides_contiguous(operand->rank, operand->dims, contiguous);
+  ops_broadcast_strides(operand->rank - 2, operand->dims, contiguous, batch->rank, batch->dims,
+                        out_strides);
+}
+
+static int same_batch(const operands *o) {
+  if (o->a.rank != o->b.rank) return 0;
+  return o->a.rank == 2 ||
+         memcmp(o->a.dims, o->b.dims, (size_t)(o->a.rank - 2) * sizeof *o->a.dims) == 0;
+}
+
+// Chooses how the batches are run. Returns whether constant weights may be packed.
+static int choose(const operands *o, matmul_prepared *own, cpu_dnnl_matmul *out) {
+  const int64_t a_batch = cpu_product(o->a.dims, 0, o->a.rank - 2);
+  const int64_t b_batch = cpu_product(o->b.dims, 0, o->b.rank - 2);
+  *out = (cpu_dnnl_matmul){.batch = 1, .m = o->m, .n = o->n, .k = o->k};
+  if (b_batch == 1) {
+    out->m = a_batch * o->m;
+    return 1;
+  }
+  if (same_batch(o)) {
+    out->batch = a_batch;
+    return 1;
+  }
+  own->batch_rank = o->batch.rank;
+  own->y_stride = o->m * o->n;
+  memcpy(own->batch_dims, o->batch.dims, (size_t)o->batch.rank * sizeof *own->batch_dims);
+  set_batch_strides(&o->a, &o->batch, own->a_strides);
+  set_batch_strides(&o->b, &o->batch, own->b_strides);
+  return 0;
+}
+
+static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
+                       ops_prepared *prepared, ops_prepare_reply *reply, ops_error *error) {
+  matmul_kernel *matmul = (matmul_kernel *)kernel;
+  matmul_prepared *own = (matmul_prepared *)prepared;
+  operands o;
+  OPS_RETURN_IF_ERROR(read_shapes(kernel, request, &o, error));
+  OPS_RETURN_IF_ERROR(cpu_set_output(kernel, reply, 0, OPS_TYPE_FLOAT, &o.y, error));
+  own->count = cpu_count(&o.y);
+  if (own->count == 0 || o.k == 0) return OPS_OK;
+  cpu_dnnl_matmul desc;
+  const int may_pack = choose(&o, own, &desc);
+  OPS_RETURN_IF_ERROR(cpu_dnnl_plan_matmul(kernel->device, &desc,
+                                           may_pack ? matmul->weights : NULL, &matmul->packs,
+                                           &own->plan, error));
+  reply->workspace_size = cpu_dnnl_plan_workspace(own->plan);
+  reply->workspace_alignment = 64;
+  reply->implementation = cpu_dnnl_plan_name(own->plan);
+  return OPS_OK;
+}
+
+static void prepared_destroy(ops_prepared *prepared) {
+  cpu_dnnl_plan_destroy(((matmul_prepared *)prepared)->plan);
+}
+
+static int32_t run_batches(const matmul_prepared *own, const float *a, const float *b, float *y,
+                           void *workspace, ops_error *error) {
+  int64_t index[OPS_MAX_RANK] = {0};
+  const float *end = y + own->count;
+  for (; y < end; y += own->y_stride) {
+    OPS_RETURN_IF_ERROR(cpu_dnnl_plan_run(own->plan, a, b, NULL, y, workspace, error));
+    for (int32_t d = own->batch_rank - 1; d >= 0; --d) {
+      a += own->a_strides[d];
+      b += own->b_strides[d];
+      if (++index[d] < own->batch_dims[d]) break;
+      a -= own->a_strides[d] * index[d];
+      b -= own->b_strides[d] * index[d];
+      index[d] = 0;
+    }
+  }
+  return OPS_OK;
+}
+
+static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
+                       ops_error *error) {
+  const matmul_prepared *own = (const matmul_prepared *)prepared;
+  const float *a = cpu_in_data(request, 0), *b = cpu_in_data(request, 1);
+  float *y = cpu_out_data(request, 0);
+  void *workspace = cpu_workspace(request);
+  if (!own->plan) {
+    if (own->count > 0) memset(y, 0, (size_t)own->count * sizeof *y);
+    return OPS_OK;
+  }
+  if (own->batch_rank > 0) return run_batches(own, a, b, y, workspace, error);
+  return cpu_dnnl_plan_run(own->plan, a, b, NULL, y, workspace, error);
+}
+
+const cpu_op cpu_matmul_op = {.kernel_size = sizeof(matmul_kernel),
+                              .prepared_size = sizeof(matmul_prepared),
+                              .create = create,
+                              .destroy = destroy,
+                              .prepare = prepare,
+                              .prepared_destroy = prepared_destroy,
+                              .execute = execute};

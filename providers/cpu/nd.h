@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One loop nest over several operands that share a shape: broadcasting, slicing, transposing.
+//
+// Neighbouring dimensions that every operand walks alike are merged, so that the innermost run
+// is as long as possible; the whole index space is split between workers. Operand 0 is written.
+#ifndef CPU_ND_H_
+#define CPU_ND_H_
+
+#include "cpu.h"
+
+#define CPU_ND_OPERANDS 4
+
+typedef struct cpu_nd {
+  int32_t rank;  // after merging, at least 1 unless the space is empty
+  int32_t operands;
+  int64_t count;  // of elements; 0: nothing to do
+  int64_t dims[OPS_MAX_RANK];
+  int64_t strides[CPU_ND_OPERANDS][OPS_MAX_RANK];  // in bytes
+} cpu_nd;
+
+// Runs `count` elements; pointers and strides (bytes) are those of the innermost dimension.
+typedef void (*cpu_nd_body)(const void *context, char *const *pointers, const int64_t *strides,
+                            int64_t count);
+
+// Starts a nest over `shape`.
+void cpu_nd_init(cpu_nd *nd, const cpu_shape *shape);
+// Adds an operand by its element strides, one per dimension of the shape.
+void cpu_nd_add(cpu_nd *nd, const int64_t *strides, int64_t element_size);
+// Adds a contiguous operand of shape `shape`, broadcast to the nest's.
+void cpu_nd_add_broadcast(cpu_nd *nd, const cpu_shape *shape, int64_t element_size);
+// Merges dimensions; call once, after the last operand.
+void cpu_nd_finish(cpu_nd *nd);
+
+// Runs the nest. `cost` is the work of one element, see cpu_grain.
+void cpu_nd_run(const ops_device *device, const cpu_nd *nd, void *const *bases, int64_t cost,
+                cpu_nd_body body, const void *context);
+
+// Copies operand 1 to operand 0, elements of `element_size` bytes.
+void cpu_nd_copy(const ops_device *device, const cpu_nd *nd, void *target, const void *source,
+                 int64_t element_size);
+
+#endif  // CPU_ND_H_

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loops over contiguous data, compiled once for each instruction set (vec_unary.c,
+// vec_binary.c, vec_reduce.c); the device picks a table when it is opened.
+//
+// No loop contracts a product and a sum, and reductions use a fixed number of lanes: the bits
+// of a result do not depend on the instruction set.
+#ifndef CPU_VEC_H_
+#define CPU_VEC_H_
+
+#include <ops/types.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#define CPU_ARCHITECTURE "x86_64"
+#elif defined(__aarch64__)
+#define CPU_ARCHITECTURE "aarch64"
+#else
+#define CPU_ARCHITECTURE "generic"
+#endif
+
+// X(name): unary functions of float, y[i] = f(x[i]); p holds up to two parameters.
+#define CPU_UNARY_LIST(X) \
+  X(relu)                 \
+  X(leaky_relu)           \
+  X(elu)                  \
+  X(clip)                 \
+  X(sigmoid)              \
+  X(hard_sigmoid)         \
+  X(hard_swish)           \
+  X(tanh)                 \
+  X(softplus)             \
+  X(softsign)             \
+  X(erf)                  \
+  X(exp)                  \
+  X(log)                  \
+  X(sqrt)                 \
+  X(reciprocal)           \
+  X(abs)                  \
+  X(neg)                  \
+  X(floor)                \
+  X(ceil)                 \
+  X(round)                \
+  X(gelu)                 \
+  X(gelu_tanh)            \
+  X(sign)                 \
+  X(selu)                 \
+  X(thresholded_relu)     \
+  X(sin)                  \
+  X(cos)                  \
+  X(swish)                \
+  X(mish)
+
+// X(name): binary functions of numbers, and comparisons that yield a bool.
+#define CPU_ARITHMETIC_LIST(X) X(add) X(sub) X(mul) X(div) X(min) X(max) X(prelu)
+#define CPU_COMPARE_LIST(X) X(equal) X(less) X(less_equal) X(greater) X(greater_equal) X(differ)
+
+enum {
+#define X(name) CPU_UNARY_##name,
+  CPU_UNARY_LIST(X)
+#undef X
+      CPU_UNARY_COUNT
+};
+
+enum {
+#define X(name) CPU_BINARY_##name,
+  CPU_ARITHMETIC_LIST(X) CPU_COMPARE_LIST(X)
+#undef X
+      CPU_BINARY_COUNT
+};
+
+// y may be x.
+typedef void (*cpu_unary_fn)(const float *x, float *y, int64_t count, const float *p);
+
+// y is contiguous; a and b advance by their strides in bytes, 0 for a scalar. y may be a or b.
+typedef void (*cpu_binary_fn)(char *y, const char *a, const char *b, int64_t a_stride,
+                              int64_t b_stride, int64_t count);
+
+typedef struct cpu_vec {
+  const char *name;
+  const ops_str *features;
+  uint64_t feature_count;
+  cpu_unary_fn unary[CPU_UNARY_COUNT];
+  const cpu_binary_fn (*binary)[OPS_TYPE_COUNT];  // [CPU_BINARY_…][type], NULL: not that type
+
+  // Largest of count > 0 numbers; NaN if there is one.
+  float (*max)(const float *x, int64_t count);
+  double (*sum)(const float *x, int64_t count);
+  // Sum of (x - mean)^2.
+  double (*sum_square_deviation)(const float *x, int64_t count, double mean);
+  // y = exp(x - max), returns the sum of y; y may be x.
+  double (*exp_sum)(const float *x, float *y, int64_t count, float max);
+  // y = (x - mean) * scale + shift in double, rounded once; y may be x.
+  void (*affine)(const float *x, float *y, int64_t count, double mean, double scale,
+                 double shift);
+  // y = (x - mean) * scale * gamma + beta; gamma and beta are vectors, beta may be NULL.
+  void (*normalize)(const float *x, float *y, int64_t count, double mean, double scale,
+                    const float *gamma, const float *beta);
+  // accumulator[i] op= x[i]
+  void (*accumulate_sum)(double *accumulator, const float *x, int64_t count);
+  void (*accumulate_max)(float *accumulator, const float *x, int64_t count);
+  // y = y * alpha
+  void (*scale)(float *y, int64_t count, float alpha);
+  // y += alpha * x
+  void (*axpy)(float *y, const float *x, int64_t count, float alpha);
+} cpu_vec;
+
+// The table for this machine. Pure.
+const cpu_vec *cpu_vec_select(void);
+
+#endif  // CPU_VEC_H_

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names that carry the instruction set: the files that include this one are compiled once for
+// each, with CPU_ISA defined as base, avx2 or avx512.
+#ifndef CPU_VEC_ISA_H_
+#define CPU_VEC_ISA_H_
+
+#include "vec.h"
+
+#define CPU_ISA_JOIN2(name, isa) name##_##isa
+#define CPU_ISA_JOIN(name, isa) CPU_ISA_JOIN2(name, isa)
+#define CPU_ISA_NAME(name) CPU_ISA_JOIN(name, CPU_ISA)
+#define CPU_ISA_QUOTE2(isa) #isa
+#define CPU_ISA_QUOTE(isa) CPU_ISA_QUOTE2(isa)
+#define CPU_ISA_TEXT CPU_ISA_QUOTE(CPU_ISA)
+
+#define X(name) \
+  void CPU_ISA_NAME(cpu_vec_##name)(const float *x, float *y, int64_t count, const float *p);
+CPU_UNARY_LIST(X)
+#undef X
+extern const cpu_binary_fn CPU_ISA_NAME(cpu_vec_binary)[CPU_BINARY_COUNT][OPS_TYPE_COUNT];
+
+// Every element is computed from its own inputs alone, so an output may be an input.
+#define CPU_SIMD_FOR _Pragma("omp simd") for (int64_t i = 0; i < count; ++i)
+
+#endif  // CPU_VEC_ISA_H_

@@ -12,18 +12,20 @@ typedef int32_t (*decode_fn)(rt_model_decoder *, const Onnx__AttributeProto *, s
                              const void *field, rt_model_attribute *out);
 
 // Decoding of one kind of messages, one message after the other into an array of C structs.
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot stand in parentheses.
 #define DECODE_MESSAGES(function, message, type, member, decode)                        \
   static int32_t function(rt_model_decoder *decoder, const Onnx__AttributeProto *proto, \
                           size_t count, const void *field, rt_model_attribute *out) {   \
     (void)proto;                                                                        \
     message *const *messages = field;                                                   \
-    type *items;                                                                        \
-    OPS_RETURN_IF_ERROR(rt_model_decoder_alloc(decoder, count, sizeof *items, &items)); \
+    type *items = rt_model_decoder_alloc(decoder, count, sizeof *items);                \
+    if (!items) return rt_model_decoder_no_memory(decoder);                             \
     for (size_t i = 0; i < count; ++i)                                                  \
       OPS_RETURN_IF_ERROR(decode(decoder, messages[i], &items[i]));                     \
     out->member = items;                                                                \
     return OPS_OK;                                                                      \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 DECODE_MESSAGES(decode_tensors, Onnx__TensorProto, rt_model_tensor, tensors,
                 rt_model_decode_tensor)
@@ -159,8 +161,8 @@ static int32_t decode_attribute(rt_model_decoder *decoder, const Onnx__Attribute
 int32_t rt_model_decode_attributes(rt_model_decoder *decoder, size_t count,
                                    Onnx__AttributeProto *const *protos,
                                    const rt_model_attribute **out_attributes) {
-  rt_model_attribute *attributes;
-  OPS_RETURN_IF_ERROR(rt_model_decoder_alloc(decoder, count, sizeof *attributes, &attributes));
+  rt_model_attribute *attributes = rt_model_decoder_alloc(decoder, count, sizeof *attributes);
+  if (!attributes) return rt_model_decoder_no_memory(decoder);
   for (size_t i = 0; i < count; ++i) {
     attributes[i].name = rt_model_str(protos[i]->name);
     const int32_t status = decode_attribute(decoder, protos[i], &attributes[i]);

@@ -18,15 +18,9 @@ int32_t rt_model_decoder_no_memory(rt_model_decoder *decoder) {
                        arena->refused, arena->used, arena->limit);
 }
 
-int32_t rt_model_decoder_alloc(rt_model_decoder *decoder, uint64_t count, uint64_t size,
-                               void *out_pointer) {
-  void *pointer = NULL;
-  if (count > 0) {
-    pointer = rt_model_arena_calloc(&decoder->arena, count, size);
-    if (!pointer) return rt_model_decoder_no_memory(decoder);
-  }
-  memcpy(out_pointer, &pointer, sizeof pointer);
-  return OPS_OK;
+void *rt_model_decoder_alloc(rt_model_decoder *decoder, uint64_t count, uint64_t size) {
+  static const uint64_t kNothing[2];  // what an empty list points to
+  return count ? rt_model_arena_calloc(&decoder->arena, count, size) : (void *)kNothing;
 }
 
 ops_str rt_model_str(const char *text) {
@@ -40,8 +34,8 @@ static ops_str decode_domain(const char *domain) {
 
 int32_t rt_model_decode_strings(rt_model_decoder *decoder, size_t count, char *const *texts,
                                 const ops_str **out_strings) {
-  ops_str *strings;
-  OPS_RETURN_IF_ERROR(rt_model_decoder_alloc(decoder, count, sizeof *strings, &strings));
+  ops_str *strings = rt_model_decoder_alloc(decoder, count, sizeof *strings);
+  if (!strings) return rt_model_decoder_no_memory(decoder);
   for (size_t i = 0; i < count; ++i) strings[i] = rt_model_str(texts[i]);
   *out_strings = strings;
   return OPS_OK;
@@ -49,8 +43,8 @@ int32_t rt_model_decode_strings(rt_model_decoder *decoder, size_t count, char *c
 
 int32_t rt_model_decode_bytes(rt_model_decoder *decoder, size_t count,
                               const ProtobufCBinaryData *bytes, const ops_str **out_strings) {
-  ops_str *strings;
-  OPS_RETURN_IF_ERROR(rt_model_decoder_alloc(decoder, count, sizeof *strings, &strings));
+  ops_str *strings = rt_model_decoder_alloc(decoder, count, sizeof *strings);
+  if (!strings) return rt_model_decoder_no_memory(decoder);
   for (size_t i = 0; i < count; ++i)
     strings[i] = (ops_str){(const char *)bytes[i].data, bytes[i].len};
   *out_strings = strings;
@@ -60,8 +54,8 @@ int32_t rt_model_decode_bytes(rt_model_decoder *decoder, size_t count,
 static int32_t decode_metadata(rt_model_decoder *decoder, size_t count,
                                Onnx__StringStringEntryProto *const *protos,
                                const ops_key_value **out_pairs) {
-  ops_key_value *pairs;
-  OPS_RETURN_IF_ERROR(rt_model_decoder_alloc(decoder, count, sizeof *pairs, &pairs));
+  ops_key_value *pairs = rt_model_decoder_alloc(decoder, count, sizeof *pairs);
+  if (!pairs) return rt_model_decoder_no_memory(decoder);
   for (size_t i = 0; i < count; ++i)
     pairs[i] = (ops_key_value){rt_model_str(protos[i]->key), rt_model_str(protos[i]->value)};
   *out_pairs = pairs;
@@ -92,8 +86,8 @@ static int32_t decode_node(rt_model_decoder *decoder, const Onnx__NodeProto *pro
 
 static int32_t decode_nodes(rt_model_decoder *decoder, size_t count,
                             Onnx__NodeProto *const *protos, const rt_model_node **out_nodes) {
-  rt_model_node *nodes;
-  OPS_RETURN_IF_ERROR(rt_model_decoder_alloc(decoder, count, sizeof *nodes, &nodes));
+  rt_model_node *nodes = rt_model_decoder_alloc(decoder, count, sizeof *nodes);
+  if (!nodes) return rt_model_decoder_no_memory(decoder);
   for (size_t i = 0; i < count; ++i) {
     const int32_t status = decode_node(decoder, protos[i], &nodes[i]);
     if (status != OPS_OK) {
@@ -111,8 +105,8 @@ static int32_t decode_nodes(rt_model_decoder *decoder, size_t count,
 static int32_t decode_value_infos(rt_model_decoder *decoder, size_t count,
                                   Onnx__ValueInfoProto *const *protos, const char *role,
                                   const rt_model_value_info **out_infos) {
-  rt_model_value_info *infos;
-  OPS_RETURN_IF_ERROR(rt_model_decoder_alloc(decoder, count, sizeof *infos, &infos));
+  rt_model_value_info *infos = rt_model_decoder_alloc(decoder, count, sizeof *infos);
+  if (!infos) return rt_model_decoder_no_memory(decoder);
   for (size_t i = 0; i < count; ++i) {
     infos[i].name = rt_model_str(protos[i]->name);
     const int32_t status = rt_model_decode_type(decoder, protos[i]->type, &infos[i].type);
@@ -131,10 +125,10 @@ static int32_t decode_initializers(rt_model_decoder *decoder, const Onnx__GraphP
   rt_model_sparse_tensor *sparse;
   out->initializer_count = proto->n_initializer;
   out->sparse_initializer_count = proto->n_sparse_initializer;
-  OPS_RETURN_IF_ERROR(
-      rt_model_decoder_alloc(decoder, proto->n_initializer, sizeof *dense, &dense));
-  OPS_RETURN_IF_ERROR(
-      rt_model_decoder_alloc(decoder, proto->n_sparse_initializer, sizeof *sparse, &sparse));
+  dense = rt_model_decoder_alloc(decoder, proto->n_initializer, sizeof *dense);
+  if (!dense) return rt_model_decoder_no_memory(decoder);
+  sparse = rt_model_decoder_alloc(decoder, proto->n_sparse_initializer, sizeof *sparse);
+  if (!sparse) return rt_model_decoder_no_memory(decoder);
   for (size_t i = 0; i < proto->n_initializer; ++i)
     OPS_RETURN_IF_ERROR(rt_model_decode_tensor(decoder, proto->initializer[i], &dense[i]));
   for (size_t i = 0; i < proto->n_sparse_initializer; ++i)
@@ -178,8 +172,8 @@ int32_t rt_model_decode_graph(rt_model_decoder *decoder, const Onnx__GraphProto 
 static int32_t decode_opsets(rt_model_decoder *decoder, size_t count,
                              Onnx__OperatorSetIdProto *const *protos,
                              const rt_model_opset **out_opsets) {
-  rt_model_opset *opsets;
-  OPS_RETURN_IF_ERROR(rt_model_decoder_alloc(decoder, count, sizeof *opsets, &opsets));
+  rt_model_opset *opsets = rt_model_decoder_alloc(decoder, count, sizeof *opsets);
+  if (!opsets) return rt_model_decoder_no_memory(decoder);
   for (size_t i = 0; i < count; ++i)
     opsets[i] = (rt_model_opset){decode_domain(protos[i]->domain), protos[i]->version};
   *out_opsets = opsets;
@@ -215,9 +209,9 @@ static int32_t decode_function(rt_model_decoder *decoder, const Onnx__FunctionPr
 
 static int32_t decode_functions(rt_model_decoder *decoder, const Onnx__ModelProto *proto,
                                 rt_model *out) {
-  rt_model_function *functions;
-  OPS_RETURN_IF_ERROR(
-      rt_model_decoder_alloc(decoder, proto->n_functions, sizeof *functions, &functions));
+  rt_model_function *functions =
+      rt_model_decoder_alloc(decoder, proto->n_functions, sizeof *functions);
+  if (!functions) return rt_model_decoder_no_memory(decoder);
   for (size_t i = 0; i < proto->n_functions; ++i) {
     const int32_t status = decode_function(decoder, proto->functions[i], &functions[i]);
     if (status != OPS_OK) {

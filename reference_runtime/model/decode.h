@@ -37,9 +37,8 @@ int32_t rt_model_decode_attributes(rt_model_decoder *decoder, size_t count,
                                    Onnx__AttributeProto *const *protos,
                                    const rt_model_attribute **out_attributes);
 
-// A zeroed array from the arena; sets the error if there is no memory.
-int32_t rt_model_decoder_alloc(rt_model_decoder *decoder, uint64_t count, uint64_t size,
-                               void *out_pointer);
+// A zeroed array from the arena, NULL if there is no memory; an empty one is not NULL.
+void *rt_model_decoder_alloc(rt_model_decoder *decoder, uint64_t count, uint64_t size);
 
 // Says that the budget or the system's memory is exhausted.
 int32_t rt_model_decoder_no_memory(rt_model_decoder *decoder);

@@ -135,7 +135,8 @@ static int32_t map_file(int fd, const char *location, void **out_data, uint64_t 
   return OPS_OK;
 }
 
-static int32_t add_file(rt_model_external *external, const char *location, ops_error *error) {
+static int32_t add_file(rt_model_external *external, const char *location,
+                        rt_model_external_file **out_file, ops_error *error) {
   int fd = -1;
   OPS_RETURN_IF_ERROR(open_inside(external->base_dir, location, &fd, error));
   void *data = NULL;
@@ -154,6 +155,7 @@ static int32_t add_file(rt_model_external *external, const char *location, ops_e
   }
   *file = (rt_model_external_file){external->files, copy, data, size};
   external->files = file;
+  *out_file = file;
   return OPS_OK;
 }
 
@@ -168,10 +170,7 @@ int32_t rt_model_external_map(rt_model_external *external, const char *location,
   OPS_RETURN_IF_ERROR(check_location(location, error));
   rt_model_external_file *file = external->files;
   while (file && strcmp(file->location, location) != 0) file = file->next;
-  if (!file) {
-    OPS_RETURN_IF_ERROR(add_file(external, location, error));
-    file = external->files;
-  }
+  if (!file) OPS_RETURN_IF_ERROR(add_file(external, location, &file, error));
   *out_data = file->data;
   *out_size = file->size;
   return OPS_OK;

@@ -121,7 +121,8 @@ static int32_t take_shape(cursor *in, npy_header *out) {
 }
 
 static int32_t take_descr(cursor *in, npy_header *out) {
-  ops_str descr;
+  static const char kOrders[4] = {'<', '>', '|', '='};
+  ops_str descr = OPS_STR("");
   skip_space(in);
   if (in->at < in->end && *in->at == '[')
     return ops_error_set(in->error, OPS_ERROR_UNSUPPORTED,
@@ -130,7 +131,7 @@ static int32_t take_descr(cursor *in, npy_header *out) {
   for (int i = 0; i < kTypeCount && descr.size > 0; ++i) {
     char text[8];
     const int size = snprintf(text, sizeof text, "%c%d", kTypes[i].kind, kTypes[i].size);
-    if (!memchr("<>|=", descr.data[0], 4) || descr.size != (uint64_t)size + 1 ||
+    if (!memchr(kOrders, descr.data[0], sizeof kOrders) || descr.size != (uint64_t)size + 1 ||
         memcmp(descr.data + 1, text, (size_t)size) != 0)
       continue;
     out->type = &kTypes[i];
@@ -160,7 +161,7 @@ enum { kEntryCount = sizeof kEntries / sizeof kEntries[0] };
 
 // One `key: value`; `seen` has a bit for each key that was read.
 static int32_t take_entry(cursor *in, npy_header *out, uint32_t *seen) {
-  ops_str key;
+  ops_str key = OPS_STR("");
   OPS_RETURN_IF_ERROR(take_string(in, &key));
   if (!take(in, ':')) return fail(in, "':'");
   for (int i = 0; i < kEntryCount; ++i) {
@@ -199,7 +200,7 @@ static void copy_element(const npy_header *header, const uint8_t *from, uint8_t 
 // Copies elements into row-major order; in Fortran order the first dimension is the fastest.
 static void copy_elements(const npy_header *header, int64_t count, const uint8_t *from,
                           uint8_t *to) {
-  int64_t index[OPS_MAX_RANK] = {0}, stride[OPS_MAX_RANK], source = 0;
+  int64_t index[OPS_MAX_RANK] = {0}, stride[OPS_MAX_RANK] = {0}, source = 0;
   for (int32_t i = 0; i < header->rank; ++i)
     stride[i] = i == 0 ? 1 : stride[i - 1] * header->dims[i - 1];
   for (int64_t n = 0; n < count; ++n) {
@@ -278,7 +279,7 @@ int32_t rt_npy_decode(rt_model_arena *arena, const void *data, uint64_t size,
                          length, RT_NPY_MAX_HEADER);
   const char *text = (const char *)data + begin;
   cursor in = {text, text + length, error};
-  npy_header header = {0};
+  npy_header header = {.type = &kTypes[0]};
   OPS_RETURN_IF_ERROR(parse_header(&in, &header));
   return fill_tensor(arena, &header, bytes + begin + length, size - begin - length, out, error);
 }

@@ -115,8 +115,8 @@ static int32_t decode_typed(rt_model_decoder *decoder, const Onnx__TensorProto *
   if (is_string) return rt_model_decode_bytes(decoder, view.count, view.data, &out->strings);
   out->data = out->size ? view.data : NULL;
   if (row->min == row->max || out->size == 0) return OPS_OK;
-  uint8_t *narrowed;
-  OPS_RETURN_IF_ERROR(rt_model_decoder_alloc(decoder, out->size, 1, &narrowed));
+  uint8_t *narrowed = rt_model_decoder_alloc(decoder, out->size, 1);
+  if (!narrowed) return rt_model_decoder_no_memory(decoder);
   out->data = narrowed;
   return narrow(decoder, row, view, bits < 8 ? 1 : bits / 8, narrowed);
 }

@@ -40,8 +40,8 @@ static int32_t decode_shape(rt_model_decoder *decoder, const Onnx__TensorShapePr
     return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
                          "a shape has %zu dimensions; expected at most %d (OPS_MAX_RANK)",
                          proto->n_dim, OPS_MAX_RANK);
-  rt_model_dim *dims;
-  OPS_RETURN_IF_ERROR(rt_model_decoder_alloc(decoder, proto->n_dim, sizeof *dims, &dims));
+  rt_model_dim *dims = rt_model_decoder_alloc(decoder, proto->n_dim, sizeof *dims);
+  if (!dims) return rt_model_decoder_no_memory(decoder);
   for (size_t i = 0; i < proto->n_dim; ++i)
     OPS_RETURN_IF_ERROR(decode_dim(decoder, proto->dim[i], &dims[i]));
   out->dims = dims;
@@ -57,8 +57,8 @@ static int32_t decode_element(rt_model_decoder *decoder, const Onnx__TypeProto *
     return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
                          "a sequence, optional or map type has no element type; export the "
                          "model with complete types");
-  rt_model_type *element;
-  OPS_RETURN_IF_ERROR(rt_model_decoder_alloc(decoder, 1, sizeof *element, &element));
+  rt_model_type *element = rt_model_decoder_alloc(decoder, 1, sizeof *element);
+  if (!element) return rt_model_decoder_no_memory(decoder);
   OPS_RETURN_IF_ERROR(rt_model_decode_type(decoder, proto, element));
   out->element = element;
   return OPS_OK;

@@ -77,7 +77,7 @@ static int skip_bytes(scanner *scan, uint64_t end, uint64_t size) {
 static int32_t read_field(scanner *scan, const ProtobufCMessageDescriptor *type, uint64_t end,
                           wire_field *out) {
   out->start = scan->position;
-  uint64_t tag, value = 0;
+  uint64_t tag = 0, value = 0;
   if (!read_varint(scan, end, &tag))
     return fail_at(scan, out->start, type, NULL, "expected a field, found the end of the data");
   out->wire_type = (uint32_t)(tag & 7);
@@ -218,7 +218,7 @@ static int32_t scan_message(scanner *scan, const ProtobufCMessageDescriptor *typ
                          scan->position, RT_MODEL_MAX_MESSAGES);
   uint64_t seen = 0;
   while (scan->position < end) {
-    wire_field field;
+    wire_field field = {0};
     OPS_RETURN_IF_ERROR(read_field(scan, type, end, &field));
     const ProtobufCFieldDescriptor *known =
         protobuf_c_message_descriptor_get_field(type, field.number);

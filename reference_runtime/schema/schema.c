@@ -107,8 +107,8 @@ const rt_schema_param *rt_schema_output_at(const rt_schema *schema, size_t index
 
 enum { kMaxName = 64 };  // longer names have no near match
 
-static char fold(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+static int fold(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter;
 }
 
 static int32_t min3(int32_t a, int32_t b, int32_t c) {

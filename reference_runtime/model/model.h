@@ -218,9 +218,10 @@ typedef struct rt_model_options {
 } rt_model_options;
 
 // Reads a model from a file. External data is looked for in the file's folder and below it, and
-// is mapped: such files must not be truncated while the model lives. `options` may be NULL.
-// Fails with IO (file cannot be read), INVALID_MODEL (what the bytes say is wrong), UNSUPPORTED
-// (newer IR version or element type), OUT_OF_MEMORY; *out_model is then NULL.
+// is mapped: such files must not be truncated while the model lives, nor `path` during the
+// call. `options` may be NULL. Fails with IO (file cannot be read), INVALID_MODEL (what the
+// bytes say is wrong), UNSUPPORTED (newer IR version or element type), OUT_OF_MEMORY;
+// *out_model is then NULL.
 int32_t rt_model_load_file(const char *path, const rt_model_options *options,
                            rt_model **out_model, ops_error *error);
 

@@ -47,7 +47,7 @@ struct rt_symbols {
   uint32_t atom_count, atom_capacity;
   expr *exprs;  // [0] is unused
   uint32_t expr_count, expr_capacity;
-  const char **names;  // of symbols
+  const char **names;  // of symbols; the byte before a name is 1 for a fresh one
   uint32_t name_count, name_capacity;
   rt_names by_name;  // name -> rt_dim in the arena
   id_table atom_table, expr_table;
@@ -232,14 +232,16 @@ static rt_dim binary_atom(rt_symbols *symbols, int32_t kind, rt_dim a, rt_dim b)
 
 // --- Symbols ---------------------------------------------------------------------------------
 
-static rt_dim new_symbol(rt_symbols *symbols, const char *name) {
+static rt_dim new_symbol(rt_symbols *symbols, const char *name, int is_fresh) {
   if (!reserve((void **)&symbols->names, symbols->name_count, &symbols->name_capacity,
                sizeof *symbols->names)) {
     return rt_dim_unknown();
   }
-  const char *copy = rt_store_string(&symbols->arena, name, strlen(name));
+  char *marked = rt_store_alloc(&symbols->arena, strlen(name) + 2, 1);
   rt_dim *cell = rt_store_alloc(&symbols->arena, 1, sizeof *cell);
-  if (!copy || !cell) return rt_dim_unknown();
+  if (!marked || !cell) return rt_dim_unknown();
+  marked[0] = (char)is_fresh;
+  char *copy = strcpy(marked + 1, name);
   const atom item = {ATOM_SYMBOL, 0, symbols->name_count, {0, 0}, {0, 0}};
   const rt_dim dim = atom_dim(symbols, &item);
   if (rt_dim_is_unknown(dim)) return dim;
@@ -251,7 +253,7 @@ static rt_dim new_symbol(rt_symbols *symbols, const char *name) {
 
 rt_dim rt_symbols_named(rt_symbols *symbols, const char *name) {
   const rt_dim *found = rt_names_find(&symbols->by_name, name);
-  return found ? *found : new_symbol(symbols, name);
+  return found ? *found : new_symbol(symbols, name, 0);
 }
 
 rt_dim rt_symbols_fresh(rt_symbols *symbols, const char *prefix) {
@@ -260,7 +262,7 @@ rt_dim rt_symbols_fresh(rt_symbols *symbols, const char *prefix) {
   do {
     snprintf(name, sizeof name, "%.64s$%u", prefix, symbols->next_fresh++);
   } while (rt_names_find(&symbols->by_name, name));
-  return new_symbol(symbols, name);
+  return new_symbol(symbols, name, 1);
 }
 
 uint32_t rt_symbols_count(const rt_symbols *symbols) {
@@ -269,6 +271,10 @@ uint32_t rt_symbols_count(const rt_symbols *symbols) {
 
 const char *rt_symbols_name(const rt_symbols *symbols, uint32_t index) {
   return symbols->names[index];
+}
+
+int rt_symbols_is_fresh(const rt_symbols *symbols, uint32_t index) {
+  return symbols->names[index][-1] != 0;
 }
 
 int rt_dim_as_symbol(const rt_symbols *symbols, rt_dim dim, uint32_t *out_index) {

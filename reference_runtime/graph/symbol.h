@@ -49,6 +49,8 @@ int rt_dim_lower_bound(const rt_symbols *symbols, rt_dim dim, int64_t *out_bound
 // Symbols are numbered from 0 in order of creation.
 uint32_t rt_symbols_count(const rt_symbols *symbols);
 const char *rt_symbols_name(const rt_symbols *symbols, uint32_t index);
+// 1 if the symbol was made by rt_symbols_fresh.
+int rt_symbols_is_fresh(const rt_symbols *symbols, uint32_t index);
 // 1 if `dim` is a single symbol; its number goes to *out_index.
 int rt_dim_as_symbol(const rt_symbols *symbols, rt_dim dim, uint32_t *out_index);
 

@@ -106,6 +106,9 @@ static int32_t section_at(view file, const Elf64_Ehdr *header, uint64_t index,
 }
 
 static int32_t find_symbols(view file, const Elf64_Ehdr *header, ops_elf_facts *facts) {
+  // The section headers stand last: a file cut short anywhere has lost some of them.
+  if (!bytes_at(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)))
+    return 0;
   for (uint64_t i = 0; i < header->e_shnum; ++i) {
     Elf64_Shdr table, names;
     if (!section_at(file, header, i, &table)) return 0;

@@ -97,8 +97,6 @@ static int32_t check_reply(const ops_library *library, const ops_query_request *
 static int32_t refuse_version(const ops_library *library, const ops_query_request *request,
                               const ops_query_reply *reply, ops_error *error) {
   const int too_new = reply->min_version > request->max_version;
-  if (reply->magic != OPS_QUERY_MAGIC || reply->max_version == 0)
-    return ops_error_prefix(error, "%s: refused the query", library->path);
   return ops_error_set(
       error, OPS_ERROR_UNSUPPORTED_VERSION,
       "%s: too %s: it speaks ABI %u.%u to %u.%u, this host %u.%u to %u.%u; %s", library->path,
@@ -133,6 +131,7 @@ static int32_t negotiate(ops_library *library, const ops_library_options *option
       (reply.min_version > request.max_version || reply.max_version < request.min_version))
     return refuse_version(library, &request, &reply, error);
   if (status != OPS_OK) {
+    if (error->code != status) ops_error_set(error, status, "%s", ops_status_name(status));
     ops_error_prefix(error, "%s: refused the query", library->path);
     return status;
   }

@@ -3,7 +3,6 @@
 // Cast and CastLike. Every cast rounds once. Integers wrap around; a float becomes an integer
 // by truncation; into 8-bit floats `saturate` (opset 19) decides what overflow gives, into
 // float8e8m0 `round_mode` (opset 24) as well.
-#include <string.h>
 
 #include "operators.h"
 
@@ -37,13 +36,8 @@ static int32_t prepare_cast_like(ref_prepare *p) {
 }
 
 static const char *refuse_cast(const ops_node *node) {
-  for (uint64_t i = 0; i < node->attribute_count; ++i) {
-    const ops_attribute *attribute =
-        (const void *)((const char *)node->attributes + i * node->attribute_stride);
-    if (attribute->name.size == 2 && memcmp(attribute->name.data, "to", 2) == 0 &&
-        attribute->ints[0] == OPS_TYPE_STRING)
-      return "casts to strings are not supported";
-  }
+  if (ref_node_int(node, "to", 0) == OPS_TYPE_STRING)
+    return "casts to strings are not supported";
   return NULL;
 }
 

@@ -5,8 +5,7 @@
 
 #include "operators.h"
 
-// ---- Constant: exactly one of its attributes is given
-// ------------------------------------------
+// ---- Constant: exactly one of its attributes is given --------------------------------------
 
 typedef struct constant_state {
   const ref_attribute *value;
@@ -78,8 +77,7 @@ static int32_t execute_constant(ref_run *run) {
   return OPS_OK;
 }
 
-// ---- ConstantOfShape
-// ----------------------------------------------------------------------------
+// ---- ConstantOfShape -----------------------------------------------------------------------
 
 static int32_t prepare_fill(ref_prepare *p) {
   int64_t dims[OPS_MAX_RANK];

@@ -28,8 +28,7 @@ double ref_int_to_double_sticky(int64_t value, int is_unsigned) {
   return negative ? -result : result;
 }
 
-// ---- Native numbers
-// ---------------------------------------------------------------------------
+// ---- Native numbers ------------------------------------------------------------------------
 
 #define LOAD_ROW(name, c_type, out_type)                                                      \
   static void name(const void *base, int64_t first, int64_t step, int64_t n, out_type *out) { \
@@ -72,8 +71,7 @@ LOAD_BOOL(load_int_bool, int64_t)
 STORE_ROW(store_bool, uint8_t, double, IS_NOT_ZERO)
 STORE_ROW(store_int_bool, uint8_t, int64_t, IS_NOT_ZERO)
 
-// ---- Narrow floats in whole bytes
-// -------------------------------------------------------------
+// ---- Narrow floats in whole bytes ----------------------------------------------------------
 
 #define NARROW_FLOAT(name, c_type, type, saturate)                                            \
   static void load_##name(const void *base, int64_t first, int64_t step, int64_t n,           \
@@ -95,8 +93,7 @@ NARROW_FLOAT(float8e5m2, uint8_t, OPS_TYPE_FLOAT8E5M2, 1)
 NARROW_FLOAT(float8e5m2fnuz, uint8_t, OPS_TYPE_FLOAT8E5M2FNUZ, 1)
 NARROW_FLOAT(float8e8m0, uint8_t, OPS_TYPE_FLOAT8E8M0, 1)
 
-// ---- Fields of a byte
-// -------------------------------------------------------------------------
+// ---- Fields of a byte ----------------------------------------------------------------------
 
 static uint32_t get_field(const void *base, int64_t index, int32_t bits) {
   int64_t bit = index * bits;
@@ -142,8 +139,7 @@ NARROW_INT(int2, 2, sign_extend)
 FIELD_ROW_LOAD(load_float4e2m1, 4, double, DECODE_E2M1)
 FIELD_ROW_STORE(store_float4e2m1, 4, double, ENCODE_E2M1)
 
-// ---- The table
-// --------------------------------------------------------------------------------
+// ---- The table -----------------------------------------------------------------------------
 
 #define FLOAT_ROW(type, text, width, name) \
   [type] = {text, width, REF_FLOAT, load_##name, store_##name, NULL, NULL},

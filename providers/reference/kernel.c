@@ -31,8 +31,7 @@ struct ops_prepared {
   ref_memory memory;
 };
 
-// ---- Errors
-// -----------------------------------------------------------------------------------
+// ---- Errors --------------------------------------------------------------------------------
 
 static int32_t write_error(ops_error *error, int32_t status, const char *prefix,
                            const char *format, va_list arguments) {
@@ -73,8 +72,7 @@ static int32_t no_memory(const ops_kernel *kernel, ops_error *error) {
                   "the host's memory is exhausted; free memory or run smaller shapes");
 }
 
-// ---- Claim
-// ------------------------------------------------------------------------------------
+// ---- Claim ---------------------------------------------------------------------------------
 
 static int32_t claim(ops_device *device, const ops_kernel_def *def, const ops_node *node,
                      ops_claim *out_claim, ops_error *error) {
@@ -90,8 +88,7 @@ static int32_t claim(ops_device *device, const ops_kernel_def *def, const ops_no
   return OPS_OK;
 }
 
-// ---- Create
-// -----------------------------------------------------------------------------------
+// ---- Create --------------------------------------------------------------------------------
 
 static const void *copy_bytes(ref_memory *memory, const void *source, uint64_t count,
                               uint64_t size) {
@@ -193,8 +190,7 @@ static void destroy(ops_kernel *kernel) {
   ref_memory_free_all(&memory);
 }
 
-// ---- Prepare
-// ----------------------------------------------------------------------------------
+// ---- Prepare -------------------------------------------------------------------------------
 
 static const ops_operand *input_operand(const ops_prepare_request *request, uint64_t i) {
   return (const void *)((const char *)request->inputs + i * request->input_stride);
@@ -329,8 +325,7 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   return status;
 }
 
-// ---- Execute
-// ----------------------------------------------------------------------------------
+// ---- Execute -------------------------------------------------------------------------------
 
 static int32_t view_inputs(const ops_execute_request *request, ref_run *run, ref_view *views) {
   for (uint64_t i = 0; i < run->input_count; ++i)

@@ -97,8 +97,7 @@ struct ops_kernel {
 
 extern const ops_kernel_api ref_kernel_api;
 
-// ---- Errors: "Conv 'name': …"
-// -----------------------------------------------------------------
+// ---- Errors: "Conv 'name': …" --------------------------------------------------------------
 
 int32_t ref_fail(const ops_kernel *kernel, ops_error *error, int32_t status, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
@@ -111,8 +110,7 @@ int32_t ref_fail(const ops_kernel *kernel, ops_error *error, int32_t status, con
 int32_t ref_error(ops_error *error, int32_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// ---- Attributes: what the node has, else the schema's default
-// ----------------------------------
+// ---- Attributes: what the node has, else the schema's default ------------------------------
 
 const ref_attribute *ref_attr(const ops_kernel *kernel, const char *name);  // NULL: not there
 int64_t ref_attr_int(const ops_kernel *kernel, const char *name, int64_t otherwise);
@@ -120,8 +118,10 @@ double ref_attr_float(const ops_kernel *kernel, const char *name, float otherwis
 int ref_attr_is(const ops_kernel *kernel, const char *name, const char *text,
                 const char *otherwise);
 
-// ---- Prepare
-// ----------------------------------------------------------------------------------
+// An int attribute of a node view, for ref_op.refuse.
+int64_t ref_node_int(const ops_node *node, const char *name, int64_t otherwise);
+
+// ---- Prepare -------------------------------------------------------------------------------
 
 int ref_has(const ref_prepare *prepare, uint64_t input);
 const char *ref_input_name(const ops_kernel *kernel, uint64_t input);
@@ -150,8 +150,7 @@ int32_t ref_axes(const ref_prepare *prepare, uint64_t input, int32_t rank, int32
 uint64_t ref_reserve(ref_prepare *prepare, uint64_t bytes);
 uint64_t ref_reserve_reals(ref_prepare *prepare, int64_t count);  // doubles
 
-// ---- Execute
-// ----------------------------------------------------------------------------------
+// ---- Execute -------------------------------------------------------------------------------
 
 int ref_given(const ref_run *run, uint64_t input);
 int ref_wanted(const ref_run *run, uint64_t output);

@@ -9,8 +9,7 @@ static int same_text(ops_str text, const char *other) {
   return text.size == strlen(other) && memcmp(text.data, other, text.size) == 0;
 }
 
-// ---- Attributes
-// -------------------------------------------------------------------------------
+// ---- Attributes ----------------------------------------------------------------------------
 
 const ref_attribute *ref_attr(const ops_kernel *kernel, const char *name) {
   for (uint64_t i = 0; i < kernel->attribute_count; ++i)
@@ -40,6 +39,16 @@ int ref_attr_is(const ops_kernel *kernel, const char *name, const char *text,
 }
 
 // ---- Shapes
+int64_t ref_node_int(const ops_node *node, const char *name, int64_t otherwise) {
+  for (uint64_t i = 0; i < node->attribute_count; ++i) {
+    const ops_attribute *attribute =
+        (const void *)((const char *)node->attributes + i * node->attribute_stride);
+    if (attribute->kind == OPS_ATTRIBUTE_INT && same_text(attribute->name, name))
+      return attribute->ints[0];
+  }
+  return otherwise;
+}
+
 // -----------------------------------------------------------------------------------
 
 int ref_has(const ref_prepare *prepare, uint64_t input) {
@@ -110,8 +119,7 @@ int32_t ref_axis(const ref_prepare *prepare, int64_t axis, int32_t rank, int32_t
   return OPS_OK;
 }
 
-// ---- Contents
-// ---------------------------------------------------------------------------------
+// ---- Contents ------------------------------------------------------------------------------
 
 int32_t ref_contents_view(const ref_prepare *prepare, uint64_t input, ref_view *out_view) {
   const ops_prepare_request *request = prepare->request;
@@ -190,8 +198,7 @@ uint64_t ref_reserve_reals(ref_prepare *prepare, int64_t count) {
   return ref_reserve(prepare, bytes);
 }
 
-// ---- Execute
-// ----------------------------------------------------------------------------------
+// ---- Execute -------------------------------------------------------------------------------
 
 int ref_given(const ref_run *run, uint64_t input) {
   return input < run->input_count && run->inputs[input].present;

@@ -105,8 +105,7 @@ static outcome run_node(test_host *host, scope *s, const case_node *node, char *
   return FAILED;
 }
 
-// ---- Comparison
-// -------------------------------------------------------------------------------
+// ---- Comparison ----------------------------------------------------------------------------
 
 static int close_enough(double got, double expected, double rtol, double atol) {
   if (isnan(expected)) return isnan(got);
@@ -179,8 +178,7 @@ static outcome compare_outputs(scope *s, char *text, size_t size) {
   return PASSED;
 }
 
-// ---- Cases
-// ------------------------------------------------------------------------------------
+// ---- Cases ---------------------------------------------------------------------------------
 
 static outcome run_case(test_host *host, const case_test *test, int strided, scope *s,
                         char *text, size_t size) {

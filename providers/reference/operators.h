@@ -16,10 +16,31 @@ extern const ref_op ref_identity, ref_flatten, ref_reshape, ref_squeeze, ref_uns
 extern const ref_op ref_matmul;
 extern const ref_op ref_pow;
 extern const ref_op ref_shape_of, ref_size;
+extern const ref_op ref_arg_max, ref_arg_min;
+extern const ref_op ref_batch_normalization;
+extern const ref_op ref_concat, ref_split;
+extern const ref_op ref_conv_transpose;
+extern const ref_op ref_depth_to_space, ref_space_to_depth;
+extern const ref_op ref_expand, ref_tile;
+extern const ref_op ref_gather, ref_gather_elements, ref_gather_nd;
+extern const ref_op ref_lrn;
+extern const ref_op ref_max_pool, ref_average_pool, ref_lp_pool;
+extern const ref_op ref_global_max_pool, ref_global_average_pool, ref_global_lp_pool;
+extern const ref_op ref_pad;
+extern const ref_op ref_slice;
+extern const ref_op ref_softmax, ref_log_softmax, ref_hardmax;
 extern const ref_op ref_transpose;
 extern const ref_op ref_where;
 
 // Copies all elements in row-major order between views of the same count.
 int32_t ref_copy_elements(ref_run *run, const ref_view *from, const ref_view *to);
+
+// GatherND and ScatterND: the offset in `x` that an index vector points to. The vector lies at
+// `index` (its last dimension left out) of `indices`; the first `batch` entries of `index` are
+// positions in `x` as well. *out_bad is set, and -1 returned, if it points outside.
+int64_t ref_follow(const ref_view *x, const ref_view *indices, int32_t batch,
+                   const int64_t *index, int *out_bad);
+// Checks all vectors of an input so.
+int32_t ref_check_vectors(ref_run *run, const ref_view *x, uint64_t input, int32_t batch);
 
 #endif  // REFERENCE_OPERATORS_H_

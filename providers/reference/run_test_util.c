@@ -15,8 +15,7 @@ static void check(int condition, const char *what) {
   exit(2);
 }
 
-// ---- Tensors
-// ----------------------------------------------------------------------------------
+// ---- Tensors -------------------------------------------------------------------------------
 
 static uint32_t bits_of(int32_t type) {
   switch (type) {
@@ -108,8 +107,7 @@ static ops_arg arg_of(test_tensor *t) {
                               .rank = t->rank}};
 }
 
-// ---- Host
-// -------------------------------------------------------------------------------------
+// ---- Host ----------------------------------------------------------------------------------
 
 static int32_t set_output_shape(void *context, ops_call *call, uint64_t index, int32_t rank,
                                 const int64_t *dims, ops_arg *out_arg, ops_error *error) {
@@ -146,8 +144,7 @@ void test_host_close(test_host *h) {
   ops_host_destroy(h->host);
 }
 
-// ---- Nodes
-// ------------------------------------------------------------------------------------
+// ---- Nodes ---------------------------------------------------------------------------------
 
 typedef struct node_view {
   ops_node node;

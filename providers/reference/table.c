@@ -8,6 +8,7 @@
 
 #include "elementwise.h"
 #include "operators.h"
+#include "reduce.h"
 #include "type_sets.h"
 
 #define ARG(text, param, set, more)                                                          \
@@ -23,6 +24,8 @@
 #define MANY(name, param, set) ARG(name, param, set, OPS_ARG_STRIDED | OPS_ARG_VARIADIC)
 #define OUT(name, param, set) ARG(name, param, set, OPS_ARG_STRIDED)
 #define OPT_OUT(name, param, set) ARG(name, param, set, OPS_ARG_STRIDED | OPS_ARG_OPTIONAL)
+
+#define MANY_OUT(name, param, set) MANY(name, param, set)
 
 #define ARGS(...) ((const ops_arg_def[]){__VA_ARGS__})
 #define COUNT(...) (sizeof(ARGS(__VA_ARGS__)) / sizeof(ops_arg_def))
@@ -56,6 +59,15 @@
   ROW(#op, since, &ref_binary[REF_BINARY_##op], INPUTS(MANY("data", "T", set)), \
       OUTPUTS(OUT_##out(set))),
 
+#define REDUCE(text, number, set)                                     \
+  ROW(text, 1, &ref_reduce[number],                                   \
+      INPUTS(IN("data", "T", set), OPT_SHAPE("axes", "", REF_INT64)), \
+      OUTPUTS(OUT("reduced", "T", set)))
+
+#define MAX_POOL_TYPES (REF_REALS | OPS_TYPE_BIT(OPS_TYPE_INT8) | OPS_TYPE_BIT(OPS_TYPE_UINT8))
+#define REDUCE_TYPES (REF_REALS | REF_WIDE_INTEGERS)
+#define EXTREME_TYPES \
+  (REDUCE_TYPES | OPS_TYPE_BIT(OPS_TYPE_INT8) | OPS_TYPE_BIT(OPS_TYPE_UINT8) | REF_BOOLEAN)
 #define PRODUCT_TYPES (REF_REALS | REF_WIDE_INTEGERS)
 
 static const ops_kernel_def kernels[] = {
@@ -115,6 +127,86 @@ static const ops_kernel_def kernels[] = {
                OPT("C", "T", PRODUCT_TYPES)),
         OUTPUTS(OUT("Y", "T", PRODUCT_TYPES))),
     ROW("Conv", 1, &ref_conv,
+        INPUTS(IN("X", "T", REF_REALS), IN("W", "T", REF_REALS), OPT("B", "T", REF_REALS)),
+        OUTPUTS(OUT("Y", "T", REF_REALS))),
+
+    // Pools and normalisation over windows.
+    ROW("MaxPool", 1, &ref_max_pool, INPUTS(IN("X", "T", MAX_POOL_TYPES)),
+        OUTPUTS(OUT("Y", "T", MAX_POOL_TYPES), OPT_OUT("Indices", "I", REF_INT64))),
+    ROW("AveragePool", 7, &ref_average_pool, INPUTS(IN("X", "T", REF_REALS)),
+        OUTPUTS(OUT("Y", "T", REF_REALS))),
+    ROW("LpPool", 2, &ref_lp_pool, INPUTS(IN("X", "T", REF_REALS)),
+        OUTPUTS(OUT("Y", "T", REF_REALS))),
+    ROW("GlobalMaxPool", 1, &ref_global_max_pool, INPUTS(IN("X", "T", REF_REALS)),
+        OUTPUTS(OUT("Y", "T", REF_REALS))),
+    ROW("GlobalAveragePool", 1, &ref_global_average_pool, INPUTS(IN("X", "T", REF_REALS)),
+        OUTPUTS(OUT("Y", "T", REF_REALS))),
+    ROW("GlobalLpPool", 2, &ref_global_lp_pool, INPUTS(IN("X", "T", REF_REALS)),
+        OUTPUTS(OUT("Y", "T", REF_REALS))),
+    ROW("BatchNormalization", 7, &ref_batch_normalization,
+        INPUTS(IN("X", "T", REF_REALS), IN("scale", "T1", REF_REALS), IN("B", "T1", REF_REALS),
+               IN("input_mean", "T2", REF_REALS), IN("input_var", "T2", REF_REALS)),
+        OUTPUTS(OUT("Y", "T", REF_REALS), OPT_OUT("running_mean", "T2", REF_REALS),
+                OPT_OUT("running_var", "T2", REF_REALS))),
+    ROW("LRN", 1, &ref_lrn, INPUTS(IN("X", "T", REF_REALS)), OUTPUTS(OUT("Y", "T", REF_REALS))),
+    ROW("Softmax", 1, &ref_softmax, INPUTS(IN("input", "T", REF_REALS)),
+        OUTPUTS(OUT("output", "T", REF_REALS))),
+    ROW("LogSoftmax", 1, &ref_log_softmax, INPUTS(IN("input", "T", REF_REALS)),
+        OUTPUTS(OUT("output", "T", REF_REALS))),
+    ROW("Hardmax", 1, &ref_hardmax, INPUTS(IN("input", "T", REF_REALS)),
+        OUTPUTS(OUT("output", "T", REF_REALS))),
+
+    // Elements moved.
+    ROW("Concat", 4, &ref_concat, INPUTS(MANY("inputs", "T", REF_ALL)),
+        OUTPUTS(OUT("concat_result", "T", REF_ALL))),
+    ROW("Split", 2, &ref_split,
+        INPUTS(IN("input", "T", REF_ALL), OPT_SHAPE("split", "", REF_INT64)),
+        OUTPUTS(MANY_OUT("outputs", "T", REF_ALL))),
+    ROW("Slice", 1, &ref_slice,
+        INPUTS(IN("data", "T", REF_ALL), OPT_SHAPE("starts", "Tind", REF_INDICES),
+               OPT_SHAPE("ends", "Tind", REF_INDICES), OPT_SHAPE("axes", "Tind", REF_INDICES),
+               OPT_SHAPE("steps", "Tind", REF_INDICES)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("Gather", 1, &ref_gather,
+        INPUTS(IN("data", "T", REF_ALL), IN("indices", "Tind", REF_INDICES)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("GatherElements", 11, &ref_gather_elements,
+        INPUTS(IN("data", "T", REF_ALL), IN("indices", "Tind", REF_INDICES)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("GatherND", 11, &ref_gather_nd,
+        INPUTS(IN("data", "T", REF_ALL), IN("indices", "", REF_INT64)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("Expand", 8, &ref_expand,
+        INPUTS(IN("input", "T", REF_ALL), SHAPE("shape", "", REF_INT64)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("Tile", 6, &ref_tile,
+        INPUTS(IN("input", "T", REF_ALL), SHAPE("repeats", "T1", REF_INT64)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("Pad", 2, &ref_pad,
+        INPUTS(IN("data", "T", REF_ALL), OPT_SHAPE("pads", "", REF_INT64),
+               OPT("constant_value", "T", REF_ALL), OPT_SHAPE("axes", "Tind", REF_INDICES)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("DepthToSpace", 1, &ref_depth_to_space, INPUTS(IN("input", "T", REF_ALL)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("SpaceToDepth", 1, &ref_space_to_depth, INPUTS(IN("input", "T", REF_ALL)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+
+    // Reductions.
+    REDUCE("ReduceSum", REF_REDUCE_SUM, REDUCE_TYPES),
+    REDUCE("ReduceMean", REF_REDUCE_MEAN, REDUCE_TYPES),
+    REDUCE("ReduceProd", REF_REDUCE_PROD, REDUCE_TYPES),
+    REDUCE("ReduceMax", REF_REDUCE_MAX, EXTREME_TYPES),
+    REDUCE("ReduceMin", REF_REDUCE_MIN, EXTREME_TYPES),
+    REDUCE("ReduceL1", REF_REDUCE_L1, REDUCE_TYPES),
+    REDUCE("ReduceL2", REF_REDUCE_L2, REDUCE_TYPES),
+    REDUCE("ReduceLogSum", REF_REDUCE_LOG_SUM, REDUCE_TYPES),
+    REDUCE("ReduceLogSumExp", REF_REDUCE_LOG_SUM_EXP, REDUCE_TYPES),
+    REDUCE("ReduceSumSquare", REF_REDUCE_SUM_SQUARE, REDUCE_TYPES),
+    ROW("ArgMax", 1, &ref_arg_max, INPUTS(IN("data", "T", REF_REALS | REF_INTEGERS)),
+        OUTPUTS(OUT("reduced", "", REF_INT64))),
+    ROW("ArgMin", 1, &ref_arg_min, INPUTS(IN("data", "T", REF_REALS | REF_INTEGERS)),
+        OUTPUTS(OUT("reduced", "", REF_INT64))),
+    ROW("ConvTranspose", 1, &ref_conv_transpose,
         INPUTS(IN("X", "T", REF_REALS), IN("W", "T", REF_REALS), OPT("B", "T", REF_REALS)),
         OUTPUTS(OUT("Y", "T", REF_REALS))),
 };

@@ -153,8 +153,7 @@ void ref_broadcast_strides(const ref_view *view, int32_t rank, int64_t *out_stri
         i < missing || view->dims[i - missing] == 1 ? 0 : view->strides[i - missing];
 }
 
-// ---- Walks
-// ------------------------------------------------------------------------------------
+// ---- Walks ---------------------------------------------------------------------------------
 
 static int can_merge(const ref_walk *walk, int32_t outer, int32_t inner, int64_t inner_dim) {
   for (int32_t k = 0; k < walk->operand_count; ++k) {

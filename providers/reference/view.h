@@ -46,8 +46,7 @@ int32_t ref_move(const ref_view *to, int64_t to_first, int64_t to_step, const re
 // Offset from the origin of the element with the given row-major position.
 int64_t ref_offset_of(const ref_view *view, int64_t position);
 
-// ---- Shapes
-// -----------------------------------------------------------------------------------
+// ---- Shapes --------------------------------------------------------------------------------
 
 int64_t ref_count(const int64_t *dims, int32_t rank);  // -1 if it exceeds INT64_MAX
 void ref_row_major(const int64_t *dims, int32_t rank, int64_t *out_strides);
@@ -55,8 +54,7 @@ void ref_row_major(const int64_t *dims, int32_t rank, int64_t *out_strides);
 // Strides of `view` seen in a shape of `rank` dims, right-aligned; 0 where it is broadcast.
 void ref_broadcast_strides(const ref_view *view, int32_t rank, int64_t *out_strides);
 
-// ---- Walks
-// ------------------------------------------------------------------------------------
+// ---- Walks ---------------------------------------------------------------------------------
 
 // Visits a shape row by row, keeping one offset for each of some operands. Adjacent dimensions
 // are merged where all operands allow it.

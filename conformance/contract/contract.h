@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A contract in memory: what an operator means, what it may cost in accuracy, and which cases
-// prove it. The YAML form is described in contracts/schema/README.md; whatever reaches these
+// prove it. The YAML form is described in contracts/schema/format.md; whatever reaches these
 // structs has been checked: names resolve, expressions parse, tolerances have a source.
 //
 // How cases are derived from a contract
@@ -76,7 +76,7 @@ typedef struct oc_position {
   X(OC_JUDGE_RANDOM, "random")           \
   X(OC_JUDGE_FUSED, "fused")
 
-// What each fill writes: contracts/schema/README.md, "Fills".
+// What each fill writes: contracts/schema/format.md, "Fills".
 #define OC_FILL_LIST(X)                     \
   X(OC_FILL_EXACT_INTEGER, "exact_integer") \
   X(OC_FILL_UNIFORM, "uniform")             \

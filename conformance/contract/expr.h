@@ -18,7 +18,8 @@
 //   count(x): number of tensors of a variadic parameter; a variadic name alone is its first
 //   one, at(x, i) its i-th in numel(at(x, i)), likewise for rank, shape and dim; values(x): the
 //   constant contents of an input as a list; broadcast(x, y): the common shape.
-// Functions of type variables: lowest(T) highest(T) bits(T) floating(T) integer(T) signed(T).
+// Functions of type variables: lowest(T) highest(T) bits(T) floating(T) integer(T)
+//   signed(T) epsilon(T), the spacing of a floating type at 1.
 // Functions of numbers: min max abs ceil floor sqrt log2. Of lists: size sum prod item(list, i)
 //   (a negative i counts from the end), min max, concat(list, list).
 #ifndef OC_CONTRACT_EXPR_H_

@@ -190,6 +190,14 @@ static const double type_highest[OPS_TYPE_COUNT] = {
     [OPS_TYPE_FLOAT8E5M2] = 57344, [OPS_TYPE_FLOAT8E5M2FNUZ] = 57344,
     [OPS_TYPE_FLOAT4E2M1] = 6,     [OPS_TYPE_FLOAT8E8M0] = 0x1p127,
 };
+// The spacing at 1: 2^-nf.
+static const double type_epsilon[OPS_TYPE_COUNT] = {
+    [OPS_TYPE_FLOAT] = 0x1p-23,       [OPS_TYPE_DOUBLE] = 0x1p-52,
+    [OPS_TYPE_FLOAT16] = 0x1p-10,     [OPS_TYPE_BFLOAT16] = 0x1p-7,
+    [OPS_TYPE_FLOAT8E4M3FN] = 0x1p-3, [OPS_TYPE_FLOAT8E4M3FNUZ] = 0x1p-3,
+    [OPS_TYPE_FLOAT8E5M2] = 0x1p-2,   [OPS_TYPE_FLOAT8E5M2FNUZ] = 0x1p-2,
+    [OPS_TYPE_FLOAT4E2M1] = 0x1p-1,   [OPS_TYPE_FLOAT8E8M0] = 1,
+};
 #define UNSIGNED_TYPES                                            \
   (OPS_TYPE_BIT(OPS_TYPE_UINT2) | OPS_TYPE_BIT(OPS_TYPE_UINT4) |  \
    OPS_TYPE_BIT(OPS_TYPE_UINT8) | OPS_TYPE_BIT(OPS_TYPE_UINT16) | \
@@ -276,6 +284,14 @@ FUNCTION(fn_lowest) {
   } else {
     set_int(out, is_signed_integer(type) ? -out->i - 1 : 0);
   }
+  return OPS_OK;
+}
+
+FUNCTION(fn_epsilon) {
+  int32_t type;
+  OPS_RETURN_IF_ERROR(type_operand(expr, call, env, &type, error));
+  if (!is_floating(type)) return oc_expr_error(expr, call, error, "the type is not floating");
+  set_real(out, type_epsilon[type]);
   return OPS_OK;
 }
 
@@ -419,6 +435,7 @@ static const oc_expr_function functions[] = {
     {"bits", "T", fn_bits},
     {"floating", "T", fn_floating},
     {"integer", "T", fn_integer},
+    {"epsilon", "T", fn_epsilon},
     {"signed", "T", fn_signed},
     {"min", "v+", fn_min},
     {"max", "v+", fn_max},

@@ -214,6 +214,7 @@ static void knows_types(void **state) {
   f->type = OPS_TYPE_UINT64;
   assert_true(eval(state, "highest(T)").real == 18446744073709551616.0);
   f->type = OPS_TYPE_FLOAT16;
+  assert_true(eval(state, "epsilon(T)").real == 0.0009765625);
   assert_true(eval(state, "highest(T)").real == 65504);
   assert_true(eval(state, "lowest(T)").real == -65504);
   // 3.38953139e38: the largest bfloat16, 0x7f7f.

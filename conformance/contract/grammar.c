@@ -17,7 +17,7 @@ static int32_t read_version(oc_reader *reader, const oc_yaml_node *node, const o
   return oc_reader_fail(
       reader, node,
       "contract format %lld; this reader knows format %d: update the reader or "
-      "rewrite the file as contracts/schema/README.md describes",
+      "rewrite the file as contracts/schema/format.md describes",
       (long long)version, OC_CONTRACT_FORMAT);
 }
 

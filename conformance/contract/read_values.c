@@ -138,7 +138,7 @@ int32_t oc_reader_attribute_value(oc_reader *reader, const oc_yaml_node *node,
   double real;
   *out_value = (oc_value){0};
   if (keywords && read_keyword(node, out_value)) {
-    if (out_value->kind == OC_VALUE_ABSENT && attribute->required) {
+    if (out_value->kind == OC_VALUE_ABSENT && attribute->required && !expressions) {
       return oc_reader_fail(reader, node,
                             "the attribute \"%s\" is required, it cannot be absent",
                             attribute->name);

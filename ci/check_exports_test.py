@@ -68,8 +68,22 @@ class CheckExportsTest(unittest.TestCase):
         self.assertEqual(allowed.returncode, 0, allowed.stderr)
 
     def test_constructor(self):
-        source = QUERY % "return 0;" + "__attribute__((constructor)) static void f(void) {}\n"
-        self.refuse(self.check(self.build(source)), ".init_array has 2 entries")
+        source = QUERY % "return 0;" + "__attribute__((constructor)) static void early(void) {}\n"
+        self.refuse(self.check(self.build(source)), "the constructor early")
+
+    def test_destructor(self):
+        source = QUERY % "return 0;" + "__attribute__((destructor)) static void late(void) {}\n"
+        self.refuse(self.check(self.build(source)), "the destructor late")
+
+    def test_choosing_code_by_processor_is_allowed(self):
+        source = QUERY % """
+            #ifdef __x86_64__
+            __builtin_cpu_init();
+            if (__builtin_cpu_supports("sse2")) return "";
+            #endif
+            return 0;"""
+        result = self.check(self.build(source))
+        self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_not_a_library(self):
         path = pathlib.Path(self.folder.name) / "text.so"

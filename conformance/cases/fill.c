@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every element is drawn by itself from (seed, tensor, index). A draw outside the range of the
+// contract is drawn again a few times, then replaced by a uniform draw from the range.
+//
+// exact_integer   integers so small that no sum of K products rounds: with the judge `dot`,
+//                 K * L * L fits half of what the type counts exactly; where even L = 1 is too
+//                 much, zeros are mixed in
+// uniform         floating [-1, 1) or the range; integers the whole type or the range
+// normal          mean 0, variance 1
+// wide            signs, exponents over two thirds of the type's, mantissas at random
+// cancellation    neighbours that nearly add up to zero
+// special         NaN, infinities, zeros, denormals, the ends of the type, among ordinary ones;
+//                 integers: the ends of the range and the numbers next to zero
+// every           element i is bit pattern i
+// strata          element i has exponent field i, sign and mantissa at random
+#include "cases/fill.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cases/element.h"
+#include "cases/random.h"
+#include "ops_support/error.h"
+
+#define TRIES 16
+#define EXACT_LIMIT 8
+
+typedef struct fill_job {
+  const oc_case *item;
+  const oc_param *param;
+  uint32_t stream;
+  int32_t type;
+  const oc_element_format *format;  // NULL: integers
+  oc_interval range;
+  bool bounded;       // both ends finite
+  int64_t exact_low;  // exact_integer
+  int64_t exact_high;
+  double exact_density;  // share of elements that are not zero
+} fill_job;
+
+typedef double (*draw_fn)(const fill_job *job, oc_random *random);
+
+// ---- Draws of floating types ----------------------------------------------------------------
+
+static double draw_range(const fill_job *job, oc_random *random) {
+  double low = job->range.lo, high = job->range.hi;
+  if (isinf(low)) low = isinf(high) ? -1.0 : high - 2.0;
+  if (isinf(high)) high = low + 2.0;
+  return low + (high - low) * oc_random_unit(random);
+}
+
+static double draw_normal(const fill_job *job, oc_random *random) {
+  (void)job;
+  return oc_random_normal(random);
+}
+
+static double draw_wide(const fill_job *job, oc_random *random) {
+  const int reach = (job->format->bias - 1) / 3;
+  const int exponent = (int)oc_random_integer(random, -reach, reach);
+  const double sign = oc_random_bits(random) & 1 ? -1.0 : 1.0;
+  return sign * scalbn(1.0 + oc_random_unit(random), exponent);
+}
+
+// Elements 2k and 2k + 1 are v and -v(1 + e) with e below 2^-6.
+static double draw_cancellation(const fill_job *job, oc_random *random) {
+  oc_random pair = oc_random_at(random->seed, random->stream, random->index / 2);
+  const double value = draw_wide(job, &pair);
+  if (random->index % 2 == 0) return value;
+  return -value * (1.0 + scalbn(oc_random_unit(&pair), -6));
+}
+
+static double draw_exact(const fill_job *job, oc_random *random) {
+  if (oc_random_unit(random) >= job->exact_density && job->exact_low <= 0) return 0.0;
+  return (double)oc_random_integer(random, job->exact_low, job->exact_high);
+}
+
+// ---- Values with a name ---------------------------------------------------------------------
+
+#define SPECIAL_COUNT 12
+
+static double special_value(const fill_job *job, unsigned which) {
+  const oc_element_format *format = job->format;
+  const int lowest = 1 - format->bias;
+  const double least = ldexp(1.0, lowest - format->mantissa_bits);
+  const double normal = ldexp(1.0, lowest);
+  unsigned char bytes[16] = {0};
+  oc_element_store_bits(job->type, bytes, 0, format->largest);
+  const double largest = oc_element_load(job->type, bytes, 0);
+  const double values[SPECIAL_COUNT] = {NAN,  INFINITY, -INFINITY, 0.0,    -0.0,    1.0,
+                                        -1.0, least,    -least,    normal, largest, -largest};
+  return values[which % SPECIAL_COUNT];
+}
+
+// Tensor s walks through the values at pace COUNT^s, so that two tensors meet in every pair.
+static double draw_special(const fill_job *job, oc_random *random) {
+  uint64_t pace = 1;
+  for (uint32_t i = 0; i < job->stream && i < 4; ++i) pace *= SPECIAL_COUNT;
+  const uint64_t round = random->index / (SPECIAL_COUNT * SPECIAL_COUNT);
+  if (round % 2 == 1) return oc_random_normal(random);
+  return special_value(job, (unsigned)(random->index / pace % SPECIAL_COUNT));
+}
+
+// ---- Integers -------------------------------------------------------------------------------
+
+typedef struct integer_range {
+  int64_t low;
+  uint64_t high;  // as a number: uint64 reaches beyond int64
+} integer_range;
+
+static integer_range integers_of(const fill_job *job) {
+  integer_range range = {oc_element_lowest(job->type), oc_element_highest(job->type)};
+  const double low = ceil(job->range.lo), high = floor(job->range.hi);
+  if (low > (double)range.low) range.low = low >= 0x1p63 ? INT64_MAX : (int64_t)low;
+  if (job->range.lo_open && (double)range.low == job->range.lo) ++range.low;
+  if (high < (double)range.high) range.high = high < 0 ? 0 : (uint64_t)high;
+  if (high < 0 && high >= -0x1p63) range.high = (uint64_t)(int64_t)high;  // two's complement
+  if (job->range.hi_open && (double)(int64_t)range.high == job->range.hi) --range.high;
+  return range;
+}
+
+static int64_t draw_integer(const fill_job *job, oc_random *random) {
+  const integer_range range = integers_of(job);
+  return oc_random_integer(random, range.low, (int64_t)range.high);
+}
+
+static int64_t draw_integer_exact(const fill_job *job, oc_random *random) {
+  (void)job;
+  return oc_random_integer(random, job->exact_low, job->exact_high);
+}
+
+static int64_t draw_integer_special(const fill_job *job, oc_random *random) {
+  const integer_range range = integers_of(job);
+  const int64_t values[] = {range.low, (int64_t)range.high, 0, 1, -1, range.low + 1};
+  const int64_t value = values[random->index % (sizeof values / sizeof *values)];
+  const bool inside = value >= range.low && (value < 0 || (uint64_t)value <= range.high);
+  return inside ? value : draw_integer(job, random);
+}
+
+typedef int64_t (*draw_integer_fn)(const fill_job *job, oc_random *random);
+
+// ---- The table ------------------------------------------------------------------------------
+
+typedef struct fill_row {
+  draw_fn floating;
+  draw_integer_fn integer;
+  bool keeps_range;  // false: floating draws ignore the range
+  bool needs_floating;
+} fill_row;
+
+static const fill_row kFills[OC_FILL_COUNT] = {
+    [OC_FILL_EXACT_INTEGER] = {draw_exact, draw_integer_exact, true, false},
+    [OC_FILL_UNIFORM] = {draw_range, draw_integer, true, false},
+    [OC_FILL_NORMAL] = {draw_normal, draw_integer, true, true},
+    [OC_FILL_WIDE] = {draw_wide, draw_integer, true, true},
+    [OC_FILL_CANCELLATION] = {draw_cancellation, draw_integer, true, true},
+    [OC_FILL_SPECIAL] = {draw_special, draw_integer_special, false, false},
+    [OC_FILL_EVERY] = {draw_range, draw_integer, false, false},
+    [OC_FILL_STRATA] = {draw_range, draw_integer, false, true},
+};
+
+static void write_patterns(const fill_job *job, oc_array *array) {
+  const uint64_t mask = UINT64_MAX >> (64 - oc_element_bits(job->type));
+  for (int64_t i = 0; i < array->count; ++i) {
+    oc_element_store_bits(job->type, array->data, (uint64_t)i, (uint64_t)i & mask);
+  }
+}
+
+static void write_strata(const fill_job *job, oc_array *array) {
+  const oc_element_format *format = job->format;
+  const uint64_t fields = (uint64_t)1 << format->exponent_bits;
+  const uint64_t mantissas = (uint64_t)1 << format->mantissa_bits;
+  for (int64_t i = 0; i < array->count; ++i) {
+    oc_random random = oc_random_at(job->item->seed, job->stream, (uint64_t)i);
+    const uint64_t bits = oc_random_bits64(&random);
+    const uint64_t sign = (bits & 1) << (oc_element_bits(job->type) - 1);
+    const uint64_t field = (uint64_t)i % fields << format->mantissa_bits;
+    oc_element_store_bits(job->type, array->data, (uint64_t)i,
+                          sign | field | (bits >> 1 & (mantissas - 1)));
+  }
+}
+
+static void write_floating(const fill_job *job, const fill_row *row, oc_array *array) {
+  for (int64_t i = 0; i < array->count; ++i) {
+    oc_random random = oc_random_at(job->item->seed, job->stream, (uint64_t)i);
+    draw_fn draw = row->floating;
+    for (int attempt = 0; attempt < TRIES; ++attempt) {
+      oc_element_store(job->type, array->data, (uint64_t)i, draw(job, &random));
+      if (!row->keeps_range) break;
+      const double stored = oc_element_load(job->type, array->data, (uint64_t)i);
+      if (oc_interval_contains(&job->range, stored)) break;
+      if (attempt >= TRIES / 2) draw = draw_range;
+    }
+  }
+}
+
+static void write_integers(const fill_job *job, const fill_row *row, oc_array *array) {
+  for (int64_t i = 0; i < array->count; ++i) {
+    oc_random random = oc_random_at(job->item->seed, job->stream, (uint64_t)i);
+    int64_t value = row->integer(job, &random);
+    for (int attempt = 0; job->param->nonzero && value == 0 && attempt < TRIES; ++attempt) {
+      value = draw_integer(job, &random);
+    }
+    if (job->param->nonzero && value == 0) value = 1;
+    if (job->type == OPS_TYPE_UINT64) {
+      oc_element_store_bits(job->type, array->data, (uint64_t)i, (uint64_t)value);
+    } else {
+      oc_element_store_int(job->type, array->data, (uint64_t)i, value);
+    }
+  }
+}
+
+// ---- Exact integers -------------------------------------------------------------------------
+
+// The number of products of one result, or 0 if the judge does not count any.
+static int32_t count_products(const oc_case *item, double *out_k, ops_error *error) {
+  const oc_expr *k = item->contract->precision.tolerance[OC_PROFILE_STANDARD].k;
+  *out_k = 0;
+  if (item->contract->judge != OC_JUDGE_DOT || !k) return OPS_OK;
+  const oc_binding binding = oc_case_binding(item);
+  const oc_expr_env env = oc_binding_env(&binding);
+  return oc_expr_eval_number(k, &env, out_k, error);
+}
+
+static int32_t bound_exact(fill_job *job, ops_error *error) {
+  double k;
+  OPS_RETURN_IF_ERROR(count_products(job->item, &k, error));
+  double limit = EXACT_LIMIT;
+  job->exact_density = 1.0;
+  if (job->format && k > 0) {
+    const double room = ldexp(1.0, job->format->mantissa_bits);
+    limit = floor(sqrt(room / k));
+    if (limit < 1) {
+      limit = 1;
+      job->exact_density = sqrt(room / k / 2);
+    }
+    if (limit > EXACT_LIMIT) limit = EXACT_LIMIT;
+  }
+  double low = fmax(-limit, ceil(job->range.lo)), high = fmin(limit, floor(job->range.hi));
+  if (!job->format) low = fmax(low, (double)oc_element_lowest(job->type));
+  if (!job->format) high = fmin(high, (double)oc_element_highest(job->type));
+  if (job->range.lo_open && low == job->range.lo) low += 1;
+  if (job->range.hi_open && high == job->range.hi) high -= 1;
+  if (low > high) {  // the range lies beyond the small numbers: its own first integers
+    low = ceil(job->range.lo) + (job->range.lo_open && ceil(job->range.lo) == job->range.lo);
+    high = fmin(floor(job->range.hi), low + limit);
+    if (!(low <= high)) low = high = floor(job->range.hi);
+  }
+  job->exact_low = (int64_t)low;
+  job->exact_high = (int64_t)high;
+  return OPS_OK;
+}
+
+// ---- Entry ----------------------------------------------------------------------------------
+
+int32_t oc_fill_array(const oc_case *item, size_t param, uint32_t stream, oc_array *array,
+                      ops_error *error) {
+  const oc_param *about = &item->contract->inputs[param];
+  const oc_row_input *input = &item->inputs[param];
+  const oc_range *range = input->range.lo || input->range.hi
+                              ? &input->range
+                              : &about->ranges[oc_type_class_of(array->type)];
+  fill_job job = {.item = item,
+                  .param = about,
+                  .stream = stream,
+                  .type = array->type,
+                  .format = oc_element_format_of(array->type)};
+  const oc_binding binding = oc_case_binding(item);
+  OPS_RETURN_IF_ERROR(oc_binding_interval(&binding, range, &job.range, error));
+  const fill_row *row = &kFills[item->fill];
+  if (item->fill == OC_FILL_EXACT_INTEGER) OPS_RETURN_IF_ERROR(bound_exact(&job, error));
+  if (item->fill == OC_FILL_EVERY && array->type != OPS_TYPE_BOOL &&
+      oc_element_bits(array->type) <= 16) {
+    write_patterns(&job, array);
+  } else if (item->fill == OC_FILL_STRATA && job.format) {
+    write_strata(&job, array);
+  } else if (job.format) {
+    write_floating(&job, row, array);
+  } else if (oc_element_is_floating(array->type)) {  // complex: both parts
+    fill_job part = job;
+    part.type = array->type == OPS_TYPE_COMPLEX64 ? OPS_TYPE_FLOAT : OPS_TYPE_DOUBLE;
+    part.format = oc_element_format_of(part.type);
+    oc_array parts = *array;
+    parts.count = 2 * array->count;
+    write_floating(&part, row, &parts);
+  } else {
+    write_integers(&job, row, array);
+  }
+  return OPS_OK;
+}
+
+bool oc_fill_suits(const oc_case *item, oc_fill fill) {
+  const oc_binding binding = oc_case_binding(item);
+  bool filled = false, floating = false, narrow = false;
+  for (size_t i = 0; i < item->contract->input_count; ++i) {
+    const oc_row_input *input = &item->inputs[i];
+    if (input->count == 0 || input->contents.kind != OC_VALUE_NONE) continue;
+    const int32_t type = oc_binding_type(&binding, &item->contract->inputs[i]);
+    const int32_t bits = oc_element_bits(type);
+    floating = floating || oc_element_is_floating(type);
+    narrow = narrow || (!filled && type != OPS_TYPE_BOOL && (bits == 8 || bits == 16));
+    filled = true;
+  }
+  if (!filled) return fill == OC_FILL_UNIFORM;
+  if (fill == OC_FILL_EVERY) return narrow;
+  return floating || !kFills[fill].needs_floating;
+}

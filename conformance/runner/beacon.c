@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shared page of a worker.
+#include "runner/beacon.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "ops_support/error.h"
+#include "runner/result.h"
+
+int32_t oc_beacon_create(oc_beacon **out_beacon, ops_error *error) {
+  void *page =
+      mmap(NULL, sizeof(oc_beacon), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) {
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no shared page for a worker");
+  }
+  *out_beacon = page;
+  oc_beacon_reset(page);
+  return OPS_OK;
+}
+
+void oc_beacon_destroy(oc_beacon *beacon) {
+  if (beacon) munmap(beacon, sizeof *beacon);
+}
+
+void oc_beacon_reset(oc_beacon *beacon) {
+  atomic_store(&beacon->phase, OC_PHASE_IDLE);
+  atomic_store(&beacon->fault, OC_FAULT_NONE);
+}
+
+void oc_beacon_phase(oc_beacon *beacon, int32_t phase) {
+  if (beacon) atomic_store(&beacon->phase, phase);
+}
+
+static const char *role_name(int32_t role) {
+#define NAME(constant, name) name,
+  static const char *const names[] = {OC_ROLE_LIST(NAME)};
+#undef NAME
+  return role >= 0 && role < OC_ROLE_COUNT ? names[role] : "region";
+}
+
+int32_t oc_beacon_describe(const oc_beacon *beacon, char *text, uint64_t size) {
+  static const char *const places[] = {
+      [OC_FAULT_BEFORE] = "%s %lld bytes before the start of %s %d (%llu bytes)",
+      [OC_FAULT_AFTER] = "%s %lld bytes past the end of %s %d (%llu bytes)",
+      [OC_FAULT_READ_ONLY] = "%s at byte %lld of %s %d (%llu bytes), which is read-only",
+      [OC_FAULT_REVOKED] = "%s at byte %lld of %s %d (%llu bytes) after the run had completed",
+  };
+  const int32_t fault = atomic_load(&beacon->fault);
+  if (fault <= OC_FAULT_NONE || fault > OC_FAULT_REVOKED) return 0;
+  const char *access = beacon->fault_write < 0 ? "access"
+                       : beacon->fault_write   ? "write"
+                                               : "read";
+  const long long distance = beacon->fault_distance;
+  const unsigned long long bytes = beacon->fault_size;
+  const char *role = role_name(beacon->fault_role);
+  const int32_t index = beacon->fault_index;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  snprintf(text, size, places[fault], access, distance, role, index, bytes);
+#pragma GCC diagnostic pop
+  return 1;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Claim, create, prepare.
+#include "runner/kernel.h"
+
+#include <string.h>
+
+#include "ops_support/error.h"
+#include "runner/result.h"
+
+int32_t oc_kernel_init(oc_kernel *kernel, oc_target *target, oc_beacon *beacon,
+                       const oc_case *item, const oc_inputs *inputs,
+                       const oc_node_options *options, ops_error *error) {
+  memset(kernel, 0, sizeof *kernel);
+  kernel->target = target;
+  kernel->beacon = beacon;
+  kernel->item = item;
+  kernel->inputs = inputs;
+  kernel->output_count = item->row->output_count;
+  return oc_node_view_create(item, inputs, options, &kernel->view, error);
+}
+
+int32_t oc_kernel_claim(oc_kernel *kernel, ops_error *error) {
+  oc_beacon_phase(kernel->beacon, OC_PHASE_CLAIM);
+  memset(&kernel->claim, 0, sizeof kernel->claim);
+  kernel->claim.struct_size = sizeof kernel->claim;
+  kernel->def = NULL;
+  return ops_library_claim(kernel->target->library, kernel->target->device,
+                           oc_node_view_node(kernel->view), &kernel->def, &kernel->claim,
+                           error);
+}
+
+int32_t oc_kernel_create(oc_kernel *kernel, ops_error *error) {
+  oc_beacon_phase(kernel->beacon, OC_PHASE_CREATE);
+  return kernel->def->api->create(kernel->target->device, kernel->def,
+                                  oc_node_view_node(kernel->view), &kernel->kernel, error);
+}
+
+// The inputs whose contents the definition wants to see in prepare.
+static uint64_t shape_inputs(const oc_kernel *kernel) {
+  uint64_t mask = 0;
+  for (size_t i = 0; i < kernel->inputs->count; ++i) {
+    const ops_arg_def *def = oc_kernel_input_def(kernel, i);
+    if (def && (def->flags & OPS_ARG_SHAPE_INPUT)) mask |= (uint64_t)1 << i;
+  }
+  return mask;
+}
+
+static void drop_prepared(oc_kernel *kernel) {
+  if (!kernel->prepared) return;
+  oc_beacon_phase(kernel->beacon, OC_PHASE_DESTROY);
+  kernel->def->api->prepared_destroy(kernel->prepared);
+  kernel->prepared = NULL;
+}
+
+int32_t oc_kernel_prepare(oc_kernel *kernel, const ops_alias *aliases, uint64_t alias_count,
+                          ops_error *error) {
+  drop_prepared(kernel);
+  oc_beacon_phase(kernel->beacon, OC_PHASE_PREPARE);
+  const ops_prepare_request request = {
+      .struct_size = sizeof request,
+      .inputs = oc_node_view_prepare_inputs(kernel->view, shape_inputs(kernel)),
+      .input_count = kernel->inputs->count,
+      .input_stride = sizeof(ops_operand),
+      .aliases = aliases,
+      .alias_count = alias_count,
+      .alias_stride = sizeof(ops_alias)};
+  memset(kernel->outputs, 0, sizeof kernel->outputs);
+  for (size_t i = 0; i < kernel->output_count; ++i) {
+    kernel->outputs[i].struct_size = sizeof kernel->outputs[i];
+  }
+  kernel->reply = (ops_prepare_reply){.struct_size = sizeof kernel->reply,
+                                      .outputs = kernel->outputs,
+                                      .output_count = kernel->output_count,
+                                      .output_stride = sizeof *kernel->outputs};
+  OPS_RETURN_IF_ERROR(
+      kernel->def->api->prepare(kernel->kernel, &request, &kernel->reply, error));
+  kernel->prepared = kernel->reply.prepared;
+  return OPS_OK;
+}
+
+void oc_kernel_finish(oc_kernel *kernel) {
+  drop_prepared(kernel);
+  if (kernel->kernel) {
+    oc_beacon_phase(kernel->beacon, OC_PHASE_DESTROY);
+    kernel->def->api->destroy(kernel->kernel);
+  }
+  oc_node_view_destroy(kernel->view);
+  memset(kernel, 0, sizeof *kernel);
+}
+
+const ops_arg_def *oc_kernel_input_def(const oc_kernel *kernel, size_t index) {
+  return kernel->def ? ops_kernel_def_input(kernel->def, index) : NULL;
+}
+
+const ops_arg_def *oc_kernel_output_def(const oc_kernel *kernel, size_t index) {
+  return kernel->def ? ops_kernel_def_output(kernel->def, index) : NULL;
+}

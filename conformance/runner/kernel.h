@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The life of a kernel up to execute: claim, create, prepare, and back.
+#ifndef OC_RUNNER_KERNEL_H_
+#define OC_RUNNER_KERNEL_H_
+
+#include "runner/beacon.h"
+#include "runner/node_view.h"
+#include "runner/target.h"
+
+typedef struct oc_kernel {
+  oc_target *target;
+  oc_beacon *beacon;
+  const oc_case *item;
+  const oc_inputs *inputs;
+  oc_node_view *view;
+  ops_claim claim;
+  const ops_kernel_def *def;
+  ops_kernel *kernel;
+  ops_prepared *prepared;
+  ops_prepare_reply reply;
+  ops_output_info outputs[OC_NODE_MAX_OUTPUTS];
+  size_t output_count;
+} oc_kernel;
+
+// Borrows everything. Nothing is asked of the provider yet.
+int32_t oc_kernel_init(oc_kernel *kernel, oc_target *target, oc_beacon *beacon,
+                       const oc_case *item, const oc_inputs *inputs,
+                       const oc_node_options *options, ops_error *error);
+
+// Fills kernel->claim and kernel->def.
+int32_t oc_kernel_claim(oc_kernel *kernel, ops_error *error);
+int32_t oc_kernel_create(oc_kernel *kernel, ops_error *error);
+// `aliases` may be NULL. Fills reply and outputs; replaces an earlier prepared object.
+int32_t oc_kernel_prepare(oc_kernel *kernel, const ops_alias *aliases, uint64_t alias_count,
+                          ops_error *error);
+// Destroys prepared and kernel, children first. Accepts a zeroed one.
+void oc_kernel_finish(oc_kernel *kernel);
+
+// The definition of the argument that input or output `index` is, or NULL.
+const ops_arg_def *oc_kernel_input_def(const oc_kernel *kernel, size_t index);
+const ops_arg_def *oc_kernel_output_def(const oc_kernel *kernel, size_t index);
+
+#endif  // OC_RUNNER_KERNEL_H_

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Building node views. Defaults of the contract are filled in, as the ABI asks of a host.
+#include "runner/node_view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases/element.h"
+#include "ops_support/error.h"
+
+#define OUTPUT_VALUE_BASE 1000
+
+struct oc_node_view {
+  ops_node node;
+  const oc_inputs *arrays;
+  uint64_t constant_mask;
+  ops_operand inputs[OC_CASE_MAX_TENSORS];
+  ops_operand prepare_inputs[OC_CASE_MAX_TENSORS];
+  ops_type_info input_types[OC_CASE_MAX_TENSORS];
+  ops_constant constants[OC_CASE_MAX_TENSORS];
+  int64_t strides[OC_CASE_MAX_TENSORS][OPS_MAX_RANK];
+  ops_operand outputs[OC_NODE_MAX_OUTPUTS];
+  ops_type_info output_types[OC_NODE_MAX_OUTPUTS];
+  ops_attribute attributes[OC_CONTRACT_MAX_PARAMS];
+  void *storage[OC_CONTRACT_MAX_PARAMS];  // floats, strings or tensor data of an attribute
+  oc_array tensors[OC_CONTRACT_MAX_PARAMS];
+  ops_constant tensor_constants[OC_CONTRACT_MAX_PARAMS];
+  int64_t tensor_strides[OC_CONTRACT_MAX_PARAMS][1];
+  const ops_constant *tensor_pointers[OC_CONTRACT_MAX_PARAMS];
+  ops_str origin;
+};
+
+static ops_str str_of(const char *text) {
+  return (ops_str){text, strlen(text)};
+}
+
+static int32_t no_memory(ops_error *error) {
+  return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a node view");
+}
+
+static void fill_strides(const oc_array *array, int64_t *strides) {
+  int64_t stride = 1;
+  for (int32_t i = array->rank; i-- > 0;) {
+    strides[i] = stride;
+    stride *= array->dims[i] ? array->dims[i] : 1;
+  }
+}
+
+static ops_constant constant_of(const oc_array *array, const int64_t *strides) {
+  return (ops_constant){
+      .struct_size = sizeof(ops_constant),
+      .format = OPS_CONSTANT_DENSE,
+      .rank = array->rank,
+      .dims = array->dims,
+      .dense = {.kind = OPS_ARG_TENSOR,
+                .memory_kind = OPS_MEMORY_HOST,
+                .tensor = {.dims = array->dims,
+                           .strides = strides,
+                           .memory = array->data,
+                           .byte_size = array->bytes,
+                           .type = array->type,
+                           .rank = array->rank}},
+  };
+}
+
+// ---- Attributes -----------------------------------------------------------------------------
+
+static const int32_t kAttributeKinds[OC_ATTR_COUNT] = {
+    [OC_ATTR_INT] = OPS_ATTRIBUTE_INT,       [OC_ATTR_FLOAT] = OPS_ATTRIBUTE_FLOAT,
+    [OC_ATTR_STRING] = OPS_ATTRIBUTE_STRING, [OC_ATTR_INTS] = OPS_ATTRIBUTE_INTS,
+    [OC_ATTR_FLOATS] = OPS_ATTRIBUTE_FLOATS, [OC_ATTR_STRINGS] = OPS_ATTRIBUTE_STRINGS,
+    [OC_ATTR_TYPE] = OPS_ATTRIBUTE_INT,      [OC_ATTR_TENSOR] = OPS_ATTRIBUTE_TENSOR,
+};
+
+static int32_t set_floats(oc_node_view *view, size_t slot, const oc_value *value, bool absolute,
+                          ops_error *error) {
+  float *floats = calloc(value->count ? value->count : 1, sizeof *floats);
+  if (!floats) return no_memory(error);
+  for (size_t i = 0; i < value->count; ++i) {
+    floats[i] = (float)(absolute ? fabs(value->floats[i]) : value->floats[i]);
+  }
+  view->storage[slot] = floats;
+  view->attributes[slot].floats = floats;
+  return OPS_OK;
+}
+
+static int32_t set_strings(oc_node_view *view, size_t slot, const oc_value *value,
+                           ops_error *error) {
+  ops_str *strings = calloc(value->count ? value->count : 1, sizeof *strings);
+  if (!strings) return no_memory(error);
+  for (size_t i = 0; i < value->count; ++i) strings[i] = str_of(value->strings[i]);
+  view->storage[slot] = strings;
+  view->attributes[slot].strings = strings;
+  return OPS_OK;
+}
+
+// A tensor attribute: one dimension, of the variable's type if it names one.
+static int32_t set_tensor(oc_node_view *view, size_t slot, const oc_case *item,
+                          const oc_attribute *about, const oc_value *value, ops_error *error) {
+  const bool floats = value->kind == OC_VALUE_FLOAT || value->kind == OC_VALUE_FLOATS;
+  const int32_t type = about->type_var >= 0 ? item->types[about->type_var]
+                       : floats             ? OPS_TYPE_FLOAT
+                                            : OPS_TYPE_INT64;
+  const int64_t dims[1] = {(int64_t)value->count};
+  oc_array *array = &view->tensors[slot];
+  OPS_RETURN_IF_ERROR(oc_array_init(array, type, 1, dims, about->name, error));
+  for (size_t i = 0; i < value->count; ++i) {
+    if (floats) oc_element_store(type, array->data, i, value->floats[i]);
+    if (!floats) oc_element_store_int(type, array->data, i, value->ints[i]);
+  }
+  fill_strides(array, view->tensor_strides[slot]);
+  view->tensor_constants[slot] = constant_of(array, view->tensor_strides[slot]);
+  view->tensor_pointers[slot] = &view->tensor_constants[slot];
+  view->attributes[slot].constants = &view->tensor_pointers[slot];
+  view->attributes[slot].count = 1;
+  return OPS_OK;
+}
+
+static int32_t add_attribute(oc_node_view *view, const oc_case *item, uint32_t index,
+                             bool absolute, ops_error *error) {
+  const oc_binding binding = oc_case_binding(item);
+  const oc_attribute *about = &item->contract->attributes[index];
+  const oc_value value = oc_binding_attribute(&binding, index);
+  if (value.kind == OC_VALUE_NONE || value.kind == OC_VALUE_ABSENT) return OPS_OK;
+  const size_t slot = (size_t)view->node.attribute_count++;
+  view->attributes[slot] = (ops_attribute){.struct_size = sizeof(ops_attribute),
+                                           .name = str_of(about->name),
+                                           .kind = kAttributeKinds[about->type],
+                                           .count = value.count};
+  switch (about->type) {
+    case OC_ATTR_INT:
+    case OC_ATTR_INTS:
+    case OC_ATTR_TYPE:
+      view->attributes[slot].ints = value.ints;
+      return OPS_OK;
+    case OC_ATTR_FLOAT:
+    case OC_ATTR_FLOATS:
+      return set_floats(view, slot, &value, absolute, error);
+    case OC_ATTR_STRING:
+    case OC_ATTR_STRINGS:
+      return set_strings(view, slot, &value, error);
+    default:
+      return set_tensor(view, slot, item, about, &value, error);
+  }
+}
+
+// ---- Operands -------------------------------------------------------------------------------
+
+static void add_input(oc_node_view *view, const oc_case *item, size_t i, uint64_t constants) {
+  const oc_array *array = &view->arrays->items[i];
+  const oc_param *about = &item->contract->inputs[view->arrays->params[i]];
+  ops_operand *operand = &view->inputs[i];
+  *operand = (ops_operand){.struct_size = sizeof *operand, .value = -1};
+  if (!array->present) return;
+  fill_strides(array, view->strides[i]);
+  view->input_types[i] = (ops_type_info){.struct_size = sizeof(ops_type_info),
+                                         .kind = OPS_VALUE_TENSOR,
+                                         .type = array->type,
+                                         .rank = array->rank,
+                                         .dims = array->dims};
+  view->constants[i] = constant_of(array, view->strides[i]);
+  operand->value = (int64_t)i;
+  operand->name = str_of(about->name);
+  operand->type = &view->input_types[i];
+  if (constants >> i & 1) operand->constant = &view->constants[i];
+}
+
+static void add_output(oc_node_view *view, const oc_case *item, size_t i,
+                       const oc_array *known) {
+  const oc_binding binding = oc_case_binding(item);
+  const oc_param *about =
+      &item->contract
+           ->outputs[i < item->contract->output_count ? i : item->contract->output_count - 1];
+  view->output_types[i] = (ops_type_info){.struct_size = sizeof(ops_type_info),
+                                          .kind = OPS_VALUE_TENSOR,
+                                          .type = oc_binding_type(&binding, about),
+                                          .rank = known ? known[i].rank : -1,
+                                          .dims = known ? known[i].dims : NULL};
+  view->outputs[i] = (ops_operand){.struct_size = sizeof(ops_operand),
+                                   .value = OUTPUT_VALUE_BASE + (int64_t)i,
+                                   .name = str_of(about->name),
+                                   .type = &view->output_types[i]};
+}
+
+static void describe_node(oc_node_view *view, const oc_case *item) {
+  const char *domain = item->contract->domain;
+  ops_node *node = &view->node;
+  node->struct_size = sizeof *node;
+  node->name = str_of(item->id);
+  node->domain = str_of(strcmp(domain, "ai.onnx") == 0 ? "" : domain);
+  node->op = str_of(item->contract->op);
+  node->opset = item->contract->since;
+  node->attributes = view->attributes;
+  node->attribute_stride = sizeof *view->attributes;
+  node->inputs = view->inputs;
+  node->input_count = view->arrays->count;
+  node->input_stride = sizeof *view->inputs;
+  node->outputs = view->outputs;
+  node->output_count = item->row->output_count;
+  node->output_stride = sizeof *view->outputs;
+  view->origin = node->name;
+  node->origins = &view->origin;
+  node->origin_count = 1;
+}
+
+int32_t oc_node_view_create(const oc_case *item, const oc_inputs *inputs,
+                            const oc_node_options *options, oc_node_view **out_view,
+                            ops_error *error) {
+  if (item->row->output_count > OC_NODE_MAX_OUTPUTS) {
+    return ops_error_set(error, OPS_ERROR_INVALID_MODEL, "%s: more than %d outputs", item->id,
+                         OC_NODE_MAX_OUTPUTS);
+  }
+  oc_node_view *view = calloc(1, sizeof *view);
+  if (!view) return no_memory(error);
+  view->arrays = inputs;
+  view->constant_mask = options->constants;
+  describe_node(view, item);
+  for (size_t i = 0; i < inputs->count; ++i) add_input(view, item, i, options->constants);
+  for (size_t i = 0; i < item->row->output_count; ++i) {
+    add_output(view, item, i, options->outputs);
+  }
+  int32_t status = OPS_OK;
+  for (uint32_t i = 0; i < item->contract->attribute_count && status == OPS_OK; ++i) {
+    status = add_attribute(view, item, i, options->absolute, error);
+  }
+  if (status != OPS_OK) {
+    oc_node_view_destroy(view);
+    return status;
+  }
+  *out_view = view;
+  return OPS_OK;
+}
+
+void oc_node_view_destroy(oc_node_view *view) {
+  if (!view) return;
+  for (size_t i = 0; i < OC_CONTRACT_MAX_PARAMS; ++i) {
+    free(view->storage[i]);
+    oc_array_finish(&view->tensors[i]);
+  }
+  free(view);
+}
+
+const ops_node *oc_node_view_node(const oc_node_view *view) {
+  return &view->node;
+}
+
+const ops_operand *oc_node_view_prepare_inputs(oc_node_view *view, uint64_t known) {
+  const uint64_t contents = known | view->constant_mask;
+  for (size_t i = 0; i < view->arrays->count; ++i) {
+    view->prepare_inputs[i] = view->inputs[i];
+    const bool given = view->arrays->items[i].present && (contents >> i & 1);
+    view->prepare_inputs[i].constant = given ? &view->constants[i] : NULL;
+  }
+  return view->prepare_inputs;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A case as the provider sees it: ops_node with attributes, operands and constants.
+#ifndef OC_RUNNER_NODE_VIEW_H_
+#define OC_RUNNER_NODE_VIEW_H_
+
+#include <ops/ops.h>
+
+#include "cases/array.h"
+#include "cases/case.h"
+
+#define OC_NODE_MAX_OUTPUTS OC_CONTRACT_MAX_PARAMS
+
+typedef struct oc_node_options {
+  uint64_t constants;  // bit i: input i is a constant of the graph
+  // The outputs' types as far as they are known: NULL before the oracle has run.
+  const oc_array *outputs;
+  bool absolute;  // float attributes by their absolute value
+} oc_node_options;
+
+typedef struct oc_node_view oc_node_view;
+
+// Borrows the case and the arrays: they must stay where they are until destroy.
+int32_t oc_node_view_create(const oc_case *item, const oc_inputs *inputs,
+                            const oc_node_options *options, oc_node_view **out_view,
+                            ops_error *error);
+void oc_node_view_destroy(oc_node_view *view);  // accepts NULL
+
+const ops_node *oc_node_view_node(const oc_node_view *view);
+
+// Operands for prepare: as those of the node, with the contents of the inputs in `known` too.
+// Valid until the next call or destroy.
+const ops_operand *oc_node_view_prepare_inputs(oc_node_view *view, uint64_t known);
+
+#endif  // OC_RUNNER_NODE_VIEW_H_

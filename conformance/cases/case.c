@@ -316,76 +316,20 @@ static int32_t add_row(generator *gen, const oc_row *row) {
 
 // ---- Error cases ----------------------------------------------------------------------------
 
-// A number that an error case computes from the row it changes.
-static int32_t resolve_expression(generator *gen, const oc_binding *base, oc_value *value) {
-  oc_expr_value result;
-  const oc_expr_env env = oc_binding_env(base);
-  OPS_RETURN_IF_ERROR(oc_expr_eval(value->expr, &env, &result, gen->error));
-  const size_t count = result.kind == OC_EXPR_LIST ? result.count : 1;
-  int64_t *ints = oc_arena_alloc(gen->cases->arena, count, sizeof *ints);
-  double *floats = oc_arena_alloc(gen->cases->arena, count, sizeof *floats);
-  if (!ints || !floats) return no_memory(gen->error);
-  oc_value resolved = {.count = count, .ints = ints, .floats = floats};
-  if (result.kind == OC_EXPR_LIST) {
-    resolved.kind = OC_VALUE_INTS;
-    for (size_t i = 0; i < count; ++i) floats[i] = (double)(ints[i] = result.list[i]);
-  } else if (result.kind == OC_EXPR_REAL) {
-    resolved.kind = OC_VALUE_FLOAT;
-    floats[0] = result.real;
-  } else {
-    resolved.kind = OC_VALUE_INT;
-    ints[0] = result.kind == OC_EXPR_BOOL ? result.truth : result.i;
-    floats[0] = (double)ints[0];
-  }
-  *value = resolved;
-  return OPS_OK;
-}
-
-static void change_inputs(const oc_contract *contract, const oc_error_case *error,
-                          oc_row_input *inputs) {
-  for (size_t i = 0; i < contract->input_count; ++i) {
-    if (error->remove[i]) {
-      inputs[i] = (oc_row_input){0};
-      continue;
-    }
-    if (error->inputs[i].count > 0) {
-      inputs[i].count = error->inputs[i].count;
-      inputs[i].shapes = error->inputs[i].shapes;
-    }
-    if (error->inputs[i].contents.kind != OC_VALUE_NONE) {
-      inputs[i].contents = error->inputs[i].contents;
-    }
-  }
-}
-
 static int32_t add_error(generator *gen, const oc_error_case *error) {
-  const oc_contract *contract = gen->contract;
-  const oc_row *row = &contract->rows[error->row];
   int32_t types[OC_CONTRACT_MAX_PARAMS] = {0};
   oc_value attributes[OC_CONTRACT_MAX_PARAMS];
   oc_row_input inputs[OC_CONTRACT_MAX_PARAMS];
-  for (size_t i = 0; i < contract->type_var_count; ++i) types[i] = lowest_type(row->types[i]);
-  for (size_t i = 0; i < contract->attribute_count; ++i) attributes[i] = row->attributes[i];
-  for (size_t i = 0; i < contract->input_count; ++i) inputs[i] = row->inputs[i];
-  OPS_RETURN_IF_ERROR(bind_type_attributes(gen, types, attributes));
-  oc_case draft = {.contract = contract,
-                   .row = row,
-                   .error = error,
-                   .types = types,
-                   .inputs = row->inputs,
-                   .attributes = attributes};
-  for (size_t i = 0; i < contract->attribute_count; ++i) {
-    if (error->attributes[i].kind == OC_VALUE_NONE) continue;
-    oc_value value = error->attributes[i];
-    if (value.kind == OC_VALUE_EXPR) {
-      const oc_binding base = oc_case_binding(&draft);
-      OPS_RETURN_IF_ERROR(resolve_expression(gen, &base, &value));
-    }
-    attributes[i] = value;
-  }
-  change_inputs(contract, error, inputs);
-  draft.inputs = inputs;
-  draft.fill = OC_FILL_UNIFORM;
+  const oc_contract *contract = gen->contract;
+  OPS_RETURN_IF_ERROR(oc_error_case_bind(contract, error, gen->cases->arena, types, inputs,
+                                         attributes, gen->error));
+  const oc_case draft = {.contract = contract,
+                         .row = &contract->rows[error->row],
+                         .error = error,
+                         .types = types,
+                         .inputs = inputs,
+                         .attributes = attributes,
+                         .fill = OC_FILL_UNIFORM};
   return add_case(gen, &draft);
 }
 
@@ -460,4 +404,19 @@ const char *oc_tier_name(oc_tier tier) {
   static const char *const names[] = {OC_TIER_LIST(TIER_NAME)};
 #undef TIER_NAME
   return tier < OC_TIER_COUNT ? names[tier] : "unknown";
+}
+
+int32_t oc_case_base(const oc_case *item, oc_arena *arena, oc_case *out_base,
+                     ops_error *error) {
+  const oc_contract *contract = item->contract;
+  int32_t *types = oc_arena_alloc(arena, contract->type_var_count, sizeof *types);
+  oc_value *attributes = oc_arena_alloc(arena, contract->attribute_count, sizeof *attributes);
+  if (!types || !attributes) return no_memory(error);
+  OPS_RETURN_IF_ERROR(oc_row_first(contract, item->row, arena, types, attributes, error));
+  *out_base = *item;
+  out_base->error = NULL;
+  out_base->types = types;
+  out_base->attributes = attributes;
+  out_base->inputs = item->row->inputs;
+  return OPS_OK;
 }

@@ -57,6 +57,10 @@ void oc_cases_destroy(oc_cases *cases);
 // The binding of a case for expressions of its contract; borrows the case.
 oc_binding oc_case_binding(const oc_case *item);
 
+// The valid node that the error case `item` spoils: the plain assignment of its row. Borrows
+// `item`; allocates from `arena`.
+int32_t oc_case_base(const oc_case *item, oc_arena *arena, oc_case *out_base, ops_error *error);
+
 // The operator as ids and reports print it: "Softmax", "com.microsoft.Gelu".
 void oc_case_op_name(const oc_contract *contract, char *text, size_t size);
 

@@ -338,6 +338,8 @@ int32_t oc_launch_find_damage(const oc_launch *launch, bool *out_damaged, const 
   for (size_t k = 0; k < sizeof lists / sizeof *lists; ++k) {
     for (size_t i = 0; i < lists[k].count; ++i) {
       bool intact;
+      const oc_guard *guard = &lists[k].blocks[i].guard;
+      if (guard->map && guard->access == OC_ACCESS_NONE) continue;  // it was read-only before
       OPS_RETURN_IF_ERROR(oc_block_intact(&lists[k].blocks[i], &intact, out_offset, error));
       if (intact) continue;
       *out_damaged = true;

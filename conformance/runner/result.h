@@ -8,17 +8,18 @@
 #include <stdint.h>
 
 // X(constant, name, what it means)
-#define OC_STATUS_LIST(X)                                                                 \
-  X(OC_PASS, "PASS", "ran and agrees with the oracle")                                    \
-  X(OC_FAIL, "FAIL", "ran and broke a rule, or a claim did not hold")                     \
-  X(OC_CRASH, "CRASH", "ended its process")                                               \
-  X(OC_TIMEOUT, "TIMEOUT", "did not end in time")                                         \
-  X(OC_UNSUPPORTED, "UNSUPPORTED", "not claimed by the provider, and not required")       \
-  X(OC_WAIVED, "WAIVED", "fails, and a waiver says so")                                   \
-  X(OC_XPASS, "XPASS", "passes against its waiver")                                       \
-  X(OC_UNTRUSTED, "UNTRUSTED", "the expected value proves nothing, or the oracle failed") \
-  X(OC_FLAKY, "FLAKY", "failed, and passed when it was repeated")                         \
-  X(OC_NOT_RUN, "NOT_RUN", "was selected and could not be run")
+#define OC_STATUS_LIST(X)                                                                  \
+  X(OC_STATUS_PASS, "PASS", "ran and agrees with the oracle")                              \
+  X(OC_STATUS_FAIL, "FAIL", "ran and broke a rule, or a claim did not hold")               \
+  X(OC_STATUS_CRASH, "CRASH", "ended its process")                                         \
+  X(OC_STATUS_TIMEOUT, "TIMEOUT", "did not end in time")                                   \
+  X(OC_STATUS_UNSUPPORTED, "UNSUPPORTED", "not claimed by the provider, and not required") \
+  X(OC_STATUS_WAIVED, "WAIVED", "fails, and a waiver says so")                             \
+  X(OC_STATUS_XPASS, "XPASS", "passes against its waiver")                                 \
+  X(OC_STATUS_UNTRUSTED, "UNTRUSTED",                                                      \
+    "the expected value proves nothing, or the oracle failed")                             \
+  X(OC_STATUS_FLAKY, "FLAKY", "failed, and passed when it was repeated")                   \
+  X(OC_STATUS_NOT_RUN, "NOT_RUN", "was selected and could not be run")
 
 #define OC_STATUS_ITEM(constant, name, meaning) constant,
 typedef enum oc_status { OC_STATUS_LIST(OC_STATUS_ITEM) OC_STATUS_COUNT } oc_status;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of checks, in the order in which they are asked.
+#include "checks/check.h"
+
+static const oc_check kChecks[] = {
+    {OC_CHECK_CLAIM, "Asked twice, a claim is answered the same; and it binds.", OC_POINT_CLAIM,
+     oc_check_claim},
+    {"declaration", "The definition declares no less than the contract asks.", OC_POINT_CLAIM,
+     oc_check_declaration},
+    {"shape", "Prepare states the types and shapes that the oracle states.", OC_POINT_PREPARED,
+     oc_check_shape},
+    {OC_CHECK_GUARD, "Nothing around outputs, inputs and workspace is touched.", OC_POINT_RAN,
+     oc_check_guard},
+    {OC_CHECK_INPUTS, "Inputs are left as they were.", OC_POINT_COMPLETED, oc_check_inputs},
+    {OC_CHECK_VALUES, "Outputs agree with the oracle as the contract's judge says.",
+     OC_POINT_RAN, oc_check_values},
+    {"invariants", "Outputs have the properties that the contract lists.", OC_POINT_RAN,
+     oc_check_invariants},
+    {"determinism", "Repeated runs give the same bits, as far as declared.", OC_POINT_DONE,
+     oc_check_determinism},
+    {OC_CHECK_STATUS, "Create, prepare and execute of a claimed node succeed.", OC_POINT_OTHER,
+     NULL},
+    {OC_CHECK_UNWRITTEN, "Every element of an output is written.", OC_POINT_OTHER, NULL},
+    {OC_CHECK_ASYNC, "Inputs are not touched after the completion.", OC_POINT_OTHER, NULL},
+    {OC_CHECK_ERROR,
+     "A node outside the contract is refused with its status, outputs untouched, and the "
+     "kernel "
+     "stays usable.",
+     OC_POINT_OTHER, NULL},
+    {OC_CHECK_TRIVIAL, "The expected values could not be met by chance.", OC_POINT_OTHER, NULL},
+    {OC_CHECK_ORACLE, "The oracle has an answer.", OC_POINT_OTHER, NULL},
+    {OC_CHECK_PROCESS, "The provider lets the process live.", OC_POINT_OTHER, NULL},
+    {OC_CHECK_TIME, "The case ends within the time allowed.", OC_POINT_OTHER, NULL},
+    {OC_CHECK_LIFECYCLE, "Opening and closing succeed, and nothing is left behind.",
+     OC_POINT_OTHER, NULL},
+    {OC_CHECK_REQUIRE, "What a release must support is claimed.", OC_POINT_OTHER, NULL},
+};
+
+const oc_check *oc_checks(size_t *out_count) {
+  *out_count = sizeof kChecks / sizeof *kChecks;
+  return kChecks;
+}
+
+bool oc_checks_ask(oc_trial *trial, oc_point point) {
+  for (size_t i = 0; i < sizeof kChecks / sizeof *kChecks; ++i) {
+    if (kChecks[i].point == point && kChecks[i].run && !kChecks[i].run(trial)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The checks. Each is one function in one file and one row of the table in check.c; its name
+// stands in reports. A check returns true to go on, or ends the trial and returns false.
+#ifndef OC_CHECKS_CHECK_H_
+#define OC_CHECKS_CHECK_H_
+
+#include "checks/trial.h"
+
+// When a check is asked.
+typedef enum oc_point {
+  OC_POINT_CLAIM,      // the candidate has answered
+  OC_POINT_PREPARED,   // output shapes are stated
+  OC_POINT_COMPLETED,  // after each run, before the inputs are taken away
+  OC_POINT_RAN,        // after each run, outputs read into trial->got[trial->run]
+  OC_POINT_DONE,       // after the runs of the plain node
+  OC_POINT_OTHER,      // reported by the trial itself or by the harness; never called
+} oc_point;
+
+typedef struct oc_check {
+  const char *name;
+  const char *what;  // one sentence for people
+  oc_point point;
+  bool (*run)(oc_trial *trial);  // NULL: OC_POINT_OTHER
+} oc_check;
+
+const oc_check *oc_checks(size_t *out_count);
+
+// Asks every check of a point, in the order of the table, until one ends the trial.
+bool oc_checks_ask(oc_trial *trial, oc_point point);
+
+// The rows of the table.
+bool oc_check_claim(oc_trial *trial);
+bool oc_check_declaration(oc_trial *trial);
+bool oc_check_shape(oc_trial *trial);
+bool oc_check_guard(oc_trial *trial);
+bool oc_check_inputs(oc_trial *trial);
+bool oc_check_values(oc_trial *trial);
+bool oc_check_invariants(oc_trial *trial);
+bool oc_check_determinism(oc_trial *trial);
+
+// Names that are used outside the table's functions.
+#define OC_CHECK_CLAIM "claim"
+#define OC_CHECK_STATUS "status"
+#define OC_CHECK_UNWRITTEN "unwritten"
+#define OC_CHECK_VALUES "values"
+#define OC_CHECK_GUARD "guard"
+#define OC_CHECK_INPUTS "inputs"
+#define OC_CHECK_ASYNC "async"
+#define OC_CHECK_ERROR "error_path"
+#define OC_CHECK_TRIVIAL "trivial"
+#define OC_CHECK_ORACLE "oracle"
+#define OC_CHECK_PROCESS "process"
+#define OC_CHECK_TIME "time"
+#define OC_CHECK_LIFECYCLE "lifecycle"
+#define OC_CHECK_REQUIRE "require"
+#define OC_CHECK_HARNESS "harness"
+
+#endif  // OC_CHECKS_CHECK_H_

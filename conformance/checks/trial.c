@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A trial: inputs, oracle, claim, create, prepare, the runs of the table below, each with its
+// checks. Whoever ends the trial fills the result; what follows is cleaning up.
+#include "checks/trial.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "checks/check.h"
+#include "checks/error_case.h"
+#include "checks/expected.h"
+#include "ops_support/error.h"
+
+// How long a provider that still uses its inputs after the completion gets to show it.
+#define REVOKE_GRACE_NS 1000000
+
+typedef struct run_row {
+  const char *name;
+  oc_place place;
+  unsigned poison;
+  oc_revoke revoke;
+  int32_t stream;
+  bool grace;
+} run_row;
+
+static const run_row kRuns[OC_RUN_COUNT] = {
+    [OC_RUN_FIRST] = {"first run", OC_PLACE_END, 0, OC_REVOKE_ACCESS, 0, true},
+    [OC_RUN_AGAIN] = {"same addresses again", OC_PLACE_END, 2, OC_REVOKE_CONTENTS, 0, false},
+    [OC_RUN_MOVED] = {"other addresses", OC_PLACE_START, 1, OC_REVOKE_CONTENTS, 1, false},
+    [OC_RUN_CONSTANT] = {"inputs as constants", OC_PLACE_END, 1, OC_REVOKE_ACCESS, 1, false},
+    [OC_RUN_IN_PLACE] = {"in place", OC_PLACE_END, 0, OC_REVOKE_CONTENTS, 0, false},
+};
+
+const char *oc_run_name(oc_run_kind run) {
+  return kRuns[run].name;
+}
+
+// ---- One run --------------------------------------------------------------------------------
+
+static bool fail_status(oc_trial *trial, const char *step, int32_t status,
+                        const ops_error *error) {
+  const bool honest = status != OPS_ERROR_UNSUPPORTED && status != OPS_ERROR_DECLINED;
+  return oc_trial_end(trial, OC_STATUS_FAIL, honest ? OC_CHECK_STATUS : OC_CHECK_CLAIM,
+                      "%s: %s ends with %s%s: %.500s", oc_run_name(trial->run), step,
+                      ops_status_name(status), honest ? "" : " after the node was claimed",
+                      error->message);
+}
+
+static bool harness_failed(oc_trial *trial, const ops_error *error) {
+  return oc_trial_end(trial, OC_STATUS_NOT_RUN, OC_CHECK_HARNESS, "%.600s", error->message);
+}
+
+static void give_grace(void) {
+  const struct timespec pause = {0, REVOKE_GRACE_NS};
+  nanosleep(&pause, NULL);
+}
+
+static bool read_outputs(oc_trial *trial) {
+  ops_error error = OPS_ERROR_INIT;
+  for (size_t i = 0; i < trial->kernel.output_count; ++i) {
+    const int32_t status =
+        oc_launch_read(&trial->launch, i, &trial->got[trial->run][i], &error);
+    if (status != OPS_OK) return fail_status(trial, "reading the output", status, &error);
+  }
+  return true;
+}
+
+static bool run_once(oc_trial *trial, oc_run_kind run) {
+  const run_row *row = &kRuns[run];
+  ops_error error = OPS_ERROR_INIT;
+  trial->run = run;
+  int32_t status = oc_launch_load(&trial->launch, &trial->inputs, row->poison, &error);
+  if (status != OPS_OK) return fail_status(trial, "writing the inputs", status, &error);
+  status = oc_launch_execute(&trial->launch, row->stream, &error);
+  if (status != OPS_OK) return fail_status(trial, "execute", status, &error);
+  if (!oc_checks_ask(trial, OC_POINT_COMPLETED)) return false;
+  status = oc_launch_revoke(&trial->launch, row->revoke, &error);
+  if (status != OPS_OK) return fail_status(trial, "overwriting the inputs", status, &error);
+  if (row->grace) give_grace();
+  oc_beacon_phase(trial->bench->beacon, OC_PHASE_COMPARE);
+  return read_outputs(trial) && oc_checks_ask(trial, OC_POINT_RAN);
+}
+
+static bool open_launch(oc_trial *trial, oc_run_kind run, const ops_alias *alias) {
+  ops_error error = OPS_ERROR_INIT;
+  oc_launch_finish(&trial->launch);
+  trial->run = run;
+  const int32_t status =
+      oc_launch_init(&trial->launch, &trial->kernel, kRuns[run].place, alias, &error);
+  return status == OPS_OK || fail_status(trial, "memory for the arguments", status, &error);
+}
+
+// ---- The kernel -----------------------------------------------------------------------------
+
+static void close_kernel(oc_trial *trial) {
+  oc_launch_finish(&trial->launch);
+  oc_kernel_finish(&trial->kernel);
+}
+
+static bool open_kernel(oc_trial *trial, uint64_t constants) {
+  ops_error error = OPS_ERROR_INIT;
+  const oc_node_options options = {.constants = constants, .outputs = trial->expected.outputs};
+  int32_t status =
+      oc_kernel_init(&trial->kernel, &trial->bench->candidate, trial->bench->beacon,
+                     trial->item, &trial->inputs, &options, &error);
+  if (status != OPS_OK) return harness_failed(trial, &error);
+  status = oc_kernel_claim(&trial->kernel, &error);
+  return status == OPS_OK || fail_status(trial, "the claim", status, &error);
+}
+
+static bool prepare_kernel(oc_trial *trial) {
+  ops_error error = OPS_ERROR_INIT;
+  int32_t status = oc_kernel_create(&trial->kernel, &error);
+  if (status != OPS_OK) return fail_status(trial, "create", status, &error);
+  status = oc_kernel_prepare(&trial->kernel, NULL, 0, &error);
+  if (status != OPS_OK) return fail_status(trial, "prepare", status, &error);
+  return oc_checks_ask(trial, OC_POINT_PREPARED);
+}
+
+static uint64_t weights_of(const oc_trial *trial) {
+  uint64_t mask = 0;
+  for (size_t i = 1; i < trial->inputs.count; ++i) {
+    if (trial->inputs.items[i].present) mask |= (uint64_t)1 << i;
+  }
+  return mask;
+}
+
+// ---- The variants of a case -----------------------------------------------------------------
+
+static bool run_plain(oc_trial *trial) {
+  return prepare_kernel(trial) && open_launch(trial, OC_RUN_FIRST, NULL) &&
+         run_once(trial, OC_RUN_FIRST) && run_once(trial, OC_RUN_AGAIN) &&
+         open_launch(trial, OC_RUN_MOVED, NULL) && run_once(trial, OC_RUN_MOVED) &&
+         oc_checks_ask(trial, OC_POINT_DONE);
+}
+
+// An output in place of an input, for the first pair that is declared and fits.
+static bool find_alias(const oc_trial *trial, ops_alias *out_alias) {
+  const ops_kernel_def *def = trial->kernel.def;
+  for (uint64_t i = 0; i < def->alias_count; ++i) {
+    const ops_alias_def *pair =
+        (const ops_alias_def *)((const char *)def->aliases + i * def->alias_stride);
+    if (pair->input < 0 || pair->output < 0) continue;
+    if ((size_t)pair->input >= trial->inputs.count) continue;
+    if ((size_t)pair->output >= trial->expected.count) continue;
+    const oc_array *input = &trial->inputs.items[pair->input];
+    const oc_array *output = &trial->expected.outputs[pair->output];
+    if (!input->present || input->bytes != output->bytes || input->bytes == 0) continue;
+    if (!(pair->flags & (OPS_ALIAS_MAY | OPS_ALIAS_MUST))) continue;
+    *out_alias = (ops_alias){.struct_size = sizeof *out_alias,
+                             .input = pair->input,
+                             .output = pair->output,
+                             .flags = pair->flags & (OPS_ALIAS_MAY | OPS_ALIAS_MUST),
+                             .written_end = output->bytes};
+    return true;
+  }
+  return false;
+}
+
+static bool run_in_place(oc_trial *trial) {
+  ops_alias alias;
+  ops_error error = OPS_ERROR_INIT;
+  if (!find_alias(trial, &alias)) return true;
+  oc_launch_finish(&trial->launch);
+  trial->run = OC_RUN_IN_PLACE;
+  const int32_t status = oc_kernel_prepare(&trial->kernel, &alias, 1, &error);
+  if (status != OPS_OK) return fail_status(trial, "prepare", status, &error);
+  return open_launch(trial, OC_RUN_IN_PLACE, &alias) && run_once(trial, OC_RUN_IN_PLACE);
+}
+
+// The same node with its other inputs as constants, if it is claimed so.
+static bool run_constant(oc_trial *trial) {
+  const uint64_t weights = weights_of(trial);
+  if (weights == 0) return true;
+  close_kernel(trial);
+  trial->run = OC_RUN_CONSTANT;
+  if (!open_kernel(trial, weights)) return false;
+  if (trial->kernel.claim.answer != OPS_CLAIM_SUPPORTED) return true;
+  return prepare_kernel(trial) && open_launch(trial, OC_RUN_CONSTANT, NULL) &&
+         run_once(trial, OC_RUN_CONSTANT);
+}
+
+// A node that is not claimed as it stands may be claimed with constants: definitions can ask
+// for them. The answer that counts is then this one.
+static bool claim_node(oc_trial *trial, bool *out_constant) {
+  *out_constant = false;
+  if (!open_kernel(trial, 0)) return false;
+  const uint64_t weights = weights_of(trial);
+  if (trial->kernel.claim.answer == OPS_CLAIM_UNSUPPORTED && weights) {
+    const ops_claim first = trial->kernel.claim;
+    close_kernel(trial);
+    if (!open_kernel(trial, weights)) return false;
+    *out_constant = trial->kernel.claim.answer != OPS_CLAIM_UNSUPPORTED;
+    if (!*out_constant) {
+      close_kernel(trial);
+      if (!open_kernel(trial, 0)) return false;
+      if (trial->kernel.claim.answer != first.answer) {
+        return oc_trial_end(trial, OC_STATUS_FAIL, OC_CHECK_CLAIM,
+                            "asked twice, expected the same answer, found first %d, then %d",
+                            first.answer, trial->kernel.claim.answer);
+      }
+    }
+  }
+  return oc_checks_ask(trial, OC_POINT_CLAIM);
+}
+
+// ---- A valid node ---------------------------------------------------------------------------
+
+static bool ask_oracle(oc_trial *trial) {
+  ops_error error = OPS_ERROR_INIT;
+  const int32_t status =
+      oc_expected_init(&trial->expected, trial->bench, trial->item, &trial->inputs, &error);
+  if (status == OPS_OK) return true;
+  return oc_trial_end(trial, OC_STATUS_UNTRUSTED, OC_CHECK_ORACLE,
+                      "no expected value: %s: %.500s", ops_status_name(status), error.message);
+}
+
+static void judge_node(oc_trial *trial) {
+  bool constant;
+  if (!ask_oracle(trial) || !claim_node(trial, &constant) || !run_plain(trial)) return;
+  const ops_str chosen = trial->kernel.reply.implementation;
+  if (chosen.data) {
+    const size_t size = sizeof trial->result->implementation - 1;
+    memcpy(trial->result->implementation, chosen.data, chosen.size < size ? chosen.size : size);
+  }
+  if (!run_in_place(trial)) return;
+  if (!constant && !run_constant(trial)) return;
+  trial->result->status = OC_STATUS_PASS;
+}
+
+static void finish_trial(oc_trial *trial) {
+  close_kernel(trial);
+  for (int run = 0; run < OC_RUN_COUNT; ++run) {
+    for (size_t i = 0; i < OC_NODE_MAX_OUTPUTS; ++i) oc_array_finish(&trial->got[run][i]);
+  }
+  oc_expected_finish(&trial->expected);
+  oc_inputs_finish(&trial->inputs);
+}
+
+static double now_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void oc_trial_run(oc_bench *bench, uint32_t index, oc_result *result) {
+  ops_error error = OPS_ERROR_INIT;
+  *result = (oc_result){.case_index = index,
+                        .status = OC_STATUS_NOT_RUN,
+                        .attempts = 1,
+                        .output = -1,
+                        .element = -1};
+  const double start = now_seconds();
+  oc_beacon_phase(bench->beacon, OC_PHASE_INPUTS);
+  oc_trial *trial = calloc(1, sizeof *trial);
+  if (!trial) {
+    oc_result_end(result, OC_STATUS_NOT_RUN, OC_CHECK_HARNESS, "no memory for a trial");
+    return;
+  }
+  trial->bench = bench;
+  trial->item = &bench->cases->items[index];
+  trial->result = result;
+  if (oc_inputs_init(&trial->inputs, trial->item, &error) != OPS_OK) {
+    harness_failed(trial, &error);
+  } else {
+    oc_inputs_print(&trial->inputs, result->inputs, sizeof result->inputs);
+    if (trial->item->error) {
+      oc_error_case_judge(trial);
+    } else {
+      judge_node(trial);
+    }
+  }
+  finish_trial(trial);
+  free(trial);
+  oc_beacon_phase(bench->beacon, OC_PHASE_IDLE);
+  result->seconds = now_seconds() - start;
+}

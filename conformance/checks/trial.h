@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One case on trial: the inputs, what the oracle expects, the candidate's kernel, and what the
+// runs have given. Checks read it and end it.
+#ifndef OC_CHECKS_TRIAL_H_
+#define OC_CHECKS_TRIAL_H_
+
+#include "cases/array.h"
+#include "compare/compare.h"
+#include "runner/kernel.h"
+#include "runner/launch.h"
+#include "runner/result.h"
+
+// What a worker judges with: both providers opened, the case list, the rules.
+typedef struct oc_bench {
+  oc_target oracle;
+  oc_target candidate;
+  oc_beacon *beacon;
+  const oc_cases *cases;
+  oc_profile_id profile;
+} oc_bench;
+
+// What the oracle says about a case.
+typedef struct oc_expected {
+  oc_array outputs[OC_NODE_MAX_OUTPUTS];
+  size_t count;
+  double *magnitude[OC_NODE_MAX_OUTPUTS];  // judge dot: b per element, else NULL
+  double *wide[OC_NODE_MAX_OUTPUTS];       // judge dot: unrounded values, or NULL
+} oc_expected;
+
+// The runs of one case, in this order.
+typedef enum oc_run_kind {
+  OC_RUN_FIRST,     // data against the rear guard; inputs without access after the completion
+  OC_RUN_AGAIN,     // the same addresses once more
+  OC_RUN_MOVED,     // data against the front guard; inputs overwritten after the completion
+  OC_RUN_CONSTANT,  // every input but the first is a constant of the graph
+  OC_RUN_IN_PLACE,  // an output in the memory of an input, as the definition allows
+  OC_RUN_COUNT
+} oc_run_kind;
+
+typedef struct oc_trial {
+  oc_bench *bench;
+  const oc_case *item;
+  oc_result *result;
+  oc_inputs inputs;
+  oc_expected expected;
+  oc_kernel kernel;
+  oc_launch launch;
+  oc_run_kind run;
+  oc_array got[OC_RUN_COUNT][OC_NODE_MAX_OUTPUTS];
+} oc_trial;
+
+const char *oc_run_name(oc_run_kind run);  // "inputs as constants", for messages
+
+// Runs case number `index` of the bench from claim to verdict and fills `result`.
+void oc_trial_run(oc_bench *bench, uint32_t index, oc_result *result);
+
+// Ends the trial with a status; see oc_result_end.
+#define oc_trial_end(trial, status, check, ...) \
+  (oc_result_end((trial)->result, status, check, __VA_ARGS__) != 0)
+
+#endif  // OC_CHECKS_TRIAL_H_

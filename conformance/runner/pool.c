@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One loop over poll(): workers are slots in the state opening, idle, busy or closing; whatever
+// happens to a slot is an arrival, an end or a deadline.
+#include "runner/pool.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ops_support/error.h"
+
+typedef enum slot_state {
+  SLOT_EMPTY,
+  SLOT_OPENING,
+  SLOT_IDLE,
+  SLOT_BUSY,
+  SLOT_CLOSING
+} slot_state;
+
+typedef struct slot {
+  oc_worker worker;
+  slot_state state;
+  bool used;       // has run a case
+  bool retry;      // runs a case for the second time
+  uint32_t index;  // SLOT_BUSY: the case
+  double started;
+  double deadline;
+  int64_t log_start;
+} slot;
+
+typedef struct pool {
+  const oc_pool_options *options;
+  const oc_pool_events *events;
+  const uint32_t *indices;
+  size_t count;
+  size_t next;        // of `indices`
+  oc_result *failed;  // first results of cases to repeat
+  size_t failed_count;
+  size_t failed_next;
+  size_t timeout_retries;
+  slot *slots;
+  uint32_t slot_count;
+  bool greeted;       // a worker has said hello
+  bool closed_badly;  // reported once
+  bool stopped;       // the providers do not open any more
+  ops_error *error;
+  int32_t status;
+} pool;
+
+static double now_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+// ---- Results --------------------------------------------------------------------------------
+
+static void report(pool *pool, const oc_result *result) {
+  pool->events->result(pool->events->context, result);
+}
+
+static bool worth_repeating(const oc_result *result) {
+  return result->status == OC_STATUS_FAIL || result->status == OC_STATUS_CRASH ||
+         result->status == OC_STATUS_TIMEOUT ||
+         (result->status == OC_STATUS_UNTRUSTED && result->phase != OC_PHASE_IDLE);
+}
+
+static bool may_repeat(pool *pool, const oc_result *result) {
+  if (!worth_repeating(result) || pool->failed_count >= OC_POOL_MAX_RETRIES) return false;
+  if (result->status != OC_STATUS_TIMEOUT) return true;
+  return ++pool->timeout_retries <= OC_POOL_MAX_TIMEOUT_RETRIES;
+}
+
+static void settle_first(pool *pool, const oc_result *result) {
+  if (may_repeat(pool, result)) {
+    pool->failed[pool->failed_count++] = *result;
+  } else {
+    report(pool, result);
+  }
+}
+
+// The first result of a case stands; if the second one passes it is FLAKY.
+static void settle_second(pool *pool, const oc_result *first, const oc_result *second) {
+  oc_result result = *first;
+  result.attempts = 2;
+  if (second->status == OC_STATUS_PASS) {
+    result.status = OC_STATUS_FLAKY;
+    snprintf(result.message, sizeof result.message, "%s first, passed when repeated: %.600s",
+             oc_status_name(first->status), first->message);
+  }
+  report(pool, &result);
+}
+
+static const oc_result *find_failed(const pool *pool, uint32_t index) {
+  for (size_t i = 0; i < pool->failed_count; ++i) {
+    if (pool->failed[i].case_index == index) return &pool->failed[i];
+  }
+  return NULL;
+}
+
+static void settle(pool *pool, const slot *slot, const oc_result *result) {
+  const oc_result *first = slot->retry ? find_failed(pool, result->case_index) : NULL;
+  if (first) {
+    settle_second(pool, first, result);
+  } else {
+    settle_first(pool, result);
+  }
+}
+
+// ---- Deaths ---------------------------------------------------------------------------------
+
+static const char *check_of(int32_t fault) {
+  static const char *const checks[] = {[OC_FAULT_NONE] = "process",
+                                       [OC_FAULT_BEFORE] = "guard",
+                                       [OC_FAULT_AFTER] = "guard",
+                                       [OC_FAULT_READ_ONLY] = "inputs",
+                                       [OC_FAULT_REVOKED] = "async"};
+  return fault >= 0 && fault <= OC_FAULT_REVOKED ? checks[fault] : "process";
+}
+
+// Stops the worker and says why it ended.
+static void explain_death(slot *slot, oc_result *result, const char *reason) {
+  char fault[200] = "", tail[260] = "", end[100] = "";
+  const int32_t phase = atomic_load(&slot->worker.beacon->phase);
+  const int32_t kind = atomic_load(&slot->worker.beacon->fault);
+  const bool hung = strcmp(reason, "time") == 0;
+  oc_beacon_describe(slot->worker.beacon, fault, sizeof fault);
+  const bool garbage = strcmp(reason, "garbage") == 0;
+  // Stopping closes the log, so it is read first; a dead worker prints no more.
+  oc_worker_log_tail(&slot->worker, slot->log_start, tail, sizeof tail);
+  oc_worker_stop(&slot->worker, end, sizeof end);
+  slot->state = SLOT_EMPTY;
+  result->phase = phase;
+  const bool oracle = phase == OC_PHASE_ORACLE;
+  const oc_status status = oracle ? OC_STATUS_UNTRUSTED
+                           : hung ? OC_STATUS_TIMEOUT
+                                  : OC_STATUS_CRASH;
+  const char *check = oracle ? "oracle" : hung ? "time" : check_of(kind);
+  oc_result_end(result, status, check, "in %s%s: %s%s%s%s%s", oc_phase_name(phase),
+                oracle ? " (not the candidate's code)" : "",
+                hung      ? "not done within the time allowed; the process was killed"
+                : garbage ? "wrote to descriptors that it does not own; the process "
+                          : "the process ",
+                hung ? "" : end, fault[0] ? "; " : "", fault, tail[0] ? "; it printed: " : "");
+  const size_t used = strlen(result->message);
+  snprintf(result->message + used, sizeof result->message - used, "%s", tail);
+}
+
+static oc_result blank_result(uint32_t index) {
+  return (oc_result){.case_index = index, .attempts = 1, .output = -1, .element = -1};
+}
+
+static void lose_case(pool *pool, slot *slot, const char *reason) {
+  oc_result result = blank_result(slot->index);
+  result.seconds = now_seconds() - slot->started;
+  explain_death(slot, &result, reason);
+  settle(pool, slot, &result);
+}
+
+// A finding about opening or closing; closing badly is reported once.
+static void lose_provider(pool *pool, slot *slot, const char *reason) {
+  const bool closing = slot->state == SLOT_CLOSING;
+  oc_result result = blank_result(OC_NO_CASE);
+  explain_death(slot, &result, reason);
+  if (!closing) pool->stopped = true;
+  if (closing && pool->closed_badly) return;
+  pool->closed_badly = pool->closed_badly || closing;
+  snprintf(result.check, sizeof result.check, "lifecycle");
+  report(pool, &result);
+}
+
+static void lose(pool *pool, slot *slot, const char *reason) {
+  if (slot->state == SLOT_BUSY) {
+    lose_case(pool, slot, reason);
+  } else {
+    lose_provider(pool, slot, reason);
+  }
+}
+
+// ---- Messages -------------------------------------------------------------------------------
+
+static void accept_closed(pool *pool, slot *slot, const oc_message *message) {
+  if (message->status != OPS_OK && !pool->closed_badly) {
+    oc_result result = blank_result(OC_NO_CASE);
+    result.phase = OC_PHASE_CLOSE;
+    oc_result_end(&result, OC_STATUS_FAIL, "lifecycle", "closing ends with %s: %.600s",
+                  ops_status_name(message->status), message->body.error.message);
+    pool->closed_badly = true;
+    report(pool, &result);
+  }
+  oc_worker_stop(&slot->worker, NULL, 0);
+  slot->state = SLOT_EMPTY;
+}
+
+static void accept_failed(pool *pool, slot *slot, const oc_message *message) {
+  pool->stopped = true;
+  if (pool->status == OPS_OK) {
+    pool->status = ops_error_set(pool->error, message->status, "%.*s",
+                                 OPS_ERROR_MESSAGE_MAX - 1, message->body.error.message);
+  }
+  oc_worker_stop(&slot->worker, NULL, 0);
+  slot->state = SLOT_EMPTY;
+}
+
+static void accept_message(pool *pool, slot *slot, const oc_message *message) {
+  const bool expected = (slot->state == SLOT_OPENING && message->kind <= OC_MESSAGE_FAILED) ||
+                        (slot->state == SLOT_BUSY && message->kind == OC_MESSAGE_RESULT &&
+                         message->body.result.case_index == slot->index) ||
+                        (slot->state == SLOT_CLOSING && message->kind == OC_MESSAGE_CLOSED);
+  if (!expected) {
+    lose(pool, slot, "garbage");
+  } else if (message->kind == OC_MESSAGE_HELLO) {
+    slot->state = SLOT_IDLE;
+    if (!pool->greeted) pool->events->hello(pool->events->context, &message->body.hello);
+    pool->greeted = true;
+  } else if (message->kind == OC_MESSAGE_FAILED) {
+    accept_failed(pool, slot, message);
+  } else if (message->kind == OC_MESSAGE_CLOSED) {
+    accept_closed(pool, slot, message);
+  } else {
+    slot->state = SLOT_IDLE;
+    slot->used = true;
+    settle(pool, slot, &message->body.result);
+  }
+}
+
+static void take_arrivals(pool *pool, slot *slot) {
+  oc_message message;
+  switch (oc_worker_receive(&slot->worker, &message)) {
+    case OC_RECEIPT_MESSAGE:
+      accept_message(pool, slot, &message);
+      break;
+    case OC_RECEIPT_GARBAGE:
+      lose(pool, slot, "garbage");
+      break;
+    case OC_RECEIPT_END:
+      lose(pool, slot, "end");
+      break;
+    case OC_RECEIPT_NOTHING:
+      break;
+  }
+}
+
+// ---- Giving work ----------------------------------------------------------------------------
+
+static bool has_work(const pool *pool) {
+  return pool->next < pool->count || pool->failed_next < pool->failed_count;
+}
+
+static void start_worker(pool *pool, slot *slot) {
+  int inherited[2 * OC_POOL_MAX_JOBS];
+  size_t count = 0;
+  for (uint32_t i = 0; i < pool->slot_count; ++i) {
+    const oc_worker *other = &pool->slots[i].worker;
+    if (pool->slots[i].state == SLOT_EMPTY) continue;
+    if (other->to_worker >= 0) inherited[count++] = other->to_worker;
+    if (other->from_worker >= 0) inherited[count++] = other->from_worker;
+  }
+  const int32_t status =
+      oc_worker_start(&slot->worker, &pool->options->job, inherited, count, pool->error);
+  if (status != OPS_OK) {
+    pool->status = status;
+    pool->stopped = true;
+    return;
+  }
+  slot->state = SLOT_OPENING;
+  slot->used = false;
+  slot->retry = false;
+  slot->log_start = 0;
+  slot->deadline = now_seconds() + pool->options->open_timeout;
+}
+
+static void dismiss(const pool *pool, slot *slot) {
+  oc_worker_dismiss(&slot->worker);
+  slot->state = SLOT_CLOSING;
+  slot->log_start = oc_worker_log_size(&slot->worker);
+  slot->deadline = now_seconds() + pool->options->open_timeout;
+}
+
+static void give_case(pool *pool, slot *slot, uint32_t index, bool retry) {
+  slot->state = SLOT_BUSY;
+  slot->index = index;
+  slot->retry = retry;
+  oc_worker_log_trim(&slot->worker);
+  slot->log_start = oc_worker_log_size(&slot->worker);
+  slot->started = now_seconds();
+  slot->deadline = slot->started + pool->options->timeout;
+  oc_beacon_reset(slot->worker.beacon);
+  if (!oc_worker_send(&slot->worker, index)) lose(pool, slot, "end");
+}
+
+// An idle worker takes the next case; repeats go to workers that have run nothing yet.
+static void feed(pool *pool, slot *slot) {
+  if (pool->stopped) {
+    dismiss(pool, slot);
+  } else if (pool->next < pool->count) {
+    give_case(pool, slot, pool->indices[pool->next++], false);
+  } else if (pool->failed_next < pool->failed_count && !slot->used) {
+    give_case(pool, slot, pool->failed[pool->failed_next++].case_index, true);
+  } else {
+    dismiss(pool, slot);
+  }
+}
+
+static bool wants_worker(const pool *pool, uint32_t number) {
+  if (pool->stopped) return false;
+  if (!pool->greeted) return number == 0;  // the first one tells whether opening works at all
+  const size_t left = pool->count - pool->next + (pool->failed_count - pool->failed_next);
+  return has_work(pool) && left > 0;
+}
+
+// ---- The loop -------------------------------------------------------------------------------
+
+static int wait_milliseconds(const pool *pool) {
+  double nearest = now_seconds() + 1;
+  for (uint32_t i = 0; i < pool->slot_count; ++i) {
+    const slot *slot = &pool->slots[i];
+    if (slot->state != SLOT_EMPTY && slot->deadline < nearest) nearest = slot->deadline;
+  }
+  const double left = (nearest - now_seconds()) * 1000;
+  return left < 0 ? 0 : (int)left + 1;
+}
+
+static bool wait_for_workers(pool *pool) {
+  struct pollfd fds[OC_POOL_MAX_JOBS];
+  for (uint32_t i = 0; i < pool->slot_count; ++i) {
+    const bool live = pool->slots[i].state != SLOT_EMPTY;
+    fds[i] =
+        (struct pollfd){.fd = live ? pool->slots[i].worker.from_worker : -1, .events = POLLIN};
+  }
+  if (poll(fds, pool->slot_count, wait_milliseconds(pool)) < 0 && errno != EINTR) return false;
+  for (uint32_t i = 0; i < pool->slot_count; ++i) {
+    slot *slot = &pool->slots[i];
+    if (slot->state == SLOT_EMPTY) continue;
+    if (fds[i].revents) take_arrivals(pool, slot);
+    if (slot->state != SLOT_EMPTY && slot->state != SLOT_IDLE &&
+        now_seconds() > slot->deadline) {
+      lose(pool, slot, "time");
+    }
+  }
+  return true;
+}
+
+static bool step(pool *pool) {
+  uint32_t live = 0;
+  for (uint32_t i = 0; i < pool->slot_count; ++i) {
+    slot *slot = &pool->slots[i];
+    if (slot->state == SLOT_EMPTY && wants_worker(pool, i)) start_worker(pool, slot);
+    if (slot->state == SLOT_IDLE) feed(pool, slot);
+    if (slot->state != SLOT_EMPTY) ++live;
+  }
+  if (live == 0) return false;
+  return wait_for_workers(pool);
+}
+
+static void report_rest(pool *pool) {
+  for (; pool->next < pool->count; ++pool->next) {
+    oc_result result = blank_result(pool->indices[pool->next]);
+    oc_result_end(&result, OC_STATUS_NOT_RUN, "lifecycle", "the provider could not be opened");
+    report(pool, &result);
+  }
+  for (; pool->failed_next < pool->failed_count; ++pool->failed_next) {
+    report(pool, &pool->failed[pool->failed_next]);
+  }
+}
+
+int32_t oc_pool_run(const oc_pool_options *options, const oc_pool_events *events,
+                    const uint32_t *indices, size_t count, ops_error *error) {
+  pool pool = {.options = options,
+               .events = events,
+               .indices = indices,
+               .count = count,
+               .error = error,
+               .slot_count = options->jobs};
+  if (pool.slot_count < 1) pool.slot_count = 1;
+  if (pool.slot_count > OC_POOL_MAX_JOBS) pool.slot_count = OC_POOL_MAX_JOBS;
+  if (count > 0 && pool.slot_count > count) pool.slot_count = (uint32_t)count;
+  pool.slots = calloc(pool.slot_count, sizeof *pool.slots);
+  pool.failed = calloc(OC_POOL_MAX_RETRIES, sizeof *pool.failed);
+  if (!pool.slots || !pool.failed) {
+    free(pool.slots);
+    free(pool.failed);
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for workers");
+  }
+  struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+  sigaction(SIGPIPE, &ignore, &before);
+  while (step(&pool)) continue;
+  sigaction(SIGPIPE, &before, NULL);
+  if (pool.status == OPS_OK) report_rest(&pool);
+  free(pool.slots);
+  free(pool.failed);
+  return pool.status;
+}

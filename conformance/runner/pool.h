@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Workers that run a list of cases. Each case is answered exactly once.
+//
+// A worker that dies, hangs beyond the timeout or answers nonsense costs the case it was
+// working on: CRASH or TIMEOUT, explained by its beacon and by what it printed. A fresh worker
+// takes over. A case that did not pass is repeated once, alone, in a fresh worker: if it passes
+// then it is FLAKY. The process of the harness itself never loads a provider.
+#ifndef OC_RUNNER_POOL_H_
+#define OC_RUNNER_POOL_H_
+
+#include "runner/worker.h"
+
+#define OC_POOL_MAX_JOBS 256
+#define OC_POOL_MAX_RETRIES 64         // repeated cases of one run
+#define OC_POOL_MAX_TIMEOUT_RETRIES 4  // of these, cases that hung
+
+typedef struct oc_pool_options {
+  uint32_t jobs;
+  double timeout;       // seconds for one case
+  double open_timeout;  // seconds to open, and to close
+  oc_worker_job job;
+} oc_pool_options;
+
+// Called in the harness. `result` also brings findings about the provider as a whole, with
+// case_index OC_NO_CASE, each at most once.
+typedef struct oc_pool_events {
+  void *context;
+  void (*hello)(void *context, const oc_hello *hello);  // once, before the first result
+  void (*result)(void *context, const oc_result *result);
+} oc_pool_events;
+
+// Runs `indices`; with none, opens and closes once. An error means that the providers could not
+// be opened (the status of the worker's `open`), or that the harness failed (INTERNAL).
+int32_t oc_pool_run(const oc_pool_options *options, const oc_pool_events *events,
+                    const uint32_t *indices, size_t count, ops_error *error);
+
+#endif  // OC_RUNNER_POOL_H_

@@ -55,6 +55,9 @@ const char *oc_run_name(oc_run_kind run);  // "inputs as constants", for message
 // Runs case number `index` of the bench from claim to verdict and fills `result`.
 void oc_trial_run(oc_bench *bench, uint32_t index, oc_result *result);
 
+// The same up to the claim: PASS means claimed. Neither oracle nor kernel is asked.
+void oc_trial_claim(oc_bench *bench, uint32_t index, oc_result *result);
+
 // Ends the trial with a status; see oc_result_end.
 #define oc_trial_end(trial, status, check, ...) \
   (oc_result_end((trial)->result, status, check, __VA_ARGS__) != 0)

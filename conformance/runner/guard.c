@@ -154,6 +154,7 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     ending = (struct sigaction){.sa_handler = SIG_DFL};
   }
   sigaction(number, &ending, NULL);
+  if (info->si_code <= 0) raise(number);  // sent by a call: nothing would repeat it
 }
 
 int32_t oc_guard_watch(oc_beacon *beacon, ops_error *error) {

@@ -197,11 +197,20 @@ static void accept_closed(pool *pool, slot *slot, const oc_message *message) {
   slot->state = SLOT_EMPTY;
 }
 
+// Opening failed with an error. Once it has worked this is a finding like any other.
 static void accept_failed(pool *pool, slot *slot, const oc_message *message) {
+  ops_error error = message->body.error;
+  error.message[sizeof error.message - 1] = 0;
   pool->stopped = true;
-  if (pool->status == OPS_OK) {
-    pool->status = ops_error_set(pool->error, message->status, "%.*s",
-                                 OPS_ERROR_MESSAGE_MAX - 1, message->body.error.message);
+  if (!pool->greeted) {
+    pool->refused = true;
+    pool->events->refused(pool->events->context, &error);
+  } else {
+    oc_result result = blank_result(OC_NO_CASE);
+    result.phase = OC_PHASE_OPEN;
+    oc_result_end(&result, OC_STATUS_FAIL, "lifecycle", "opening again ends with %s: %.600s",
+                  ops_status_name(message->status), error.message);
+    report(pool, &result);
   }
   oc_worker_stop(&slot->worker, NULL, 0);
   slot->state = SLOT_EMPTY;
@@ -391,7 +400,7 @@ int32_t oc_pool_run(const oc_pool_options *options, const oc_pool_events *events
   sigaction(SIGPIPE, &ignore, &before);
   while (step(&pool)) continue;
   sigaction(SIGPIPE, &before, NULL);
-  if (pool.status == OPS_OK) report_rest(&pool);
+  if (pool.status == OPS_OK && !pool.refused) report_rest(&pool);
   free(pool.slots);
   free(pool.failed);
   return pool.status;

@@ -22,16 +22,18 @@ typedef struct oc_pool_options {
   oc_worker_job job;
 } oc_pool_options;
 
-// Called in the harness. `result` also brings findings about the provider as a whole, with
+// Called in the harness. `refused`: the first worker could not open the providers; nothing was
+// run and no result follows. `result` also brings findings about the provider as a whole, with
 // case_index OC_NO_CASE, each at most once.
 typedef struct oc_pool_events {
   void *context;
   void (*hello)(void *context, const oc_hello *hello);  // once, before the first result
+  void (*refused)(void *context, const ops_error *error);
   void (*result)(void *context, const oc_result *result);
 } oc_pool_events;
 
-// Runs `indices`; with none, opens and closes once. An error means that the providers could not
-// be opened (the status of the worker's `open`), or that the harness failed (INTERNAL).
+// Runs `indices`; with none, opens and closes once. An error means that the harness itself
+// failed: no memory, no process.
 int32_t oc_pool_run(const oc_pool_options *options, const oc_pool_events *events,
                     const uint32_t *indices, size_t count, ops_error *error);
 

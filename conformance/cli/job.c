@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker's bench. This code runs in worker processes only.
+#include "cli/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/trial.h"
+#include "ops_support/error.h"
+#include "report/file.h"
+
+static void copy_str(char *text, size_t size, ops_str source) {
+  snprintf(text, size, "%.*s", OPS_STR_FMT(source));
+}
+
+static void identify(const oc_target *target, oc_identity *out) {
+  const ops_provider *provider = target->provider;
+  copy_str(out->name, sizeof out->name, provider->name);
+  copy_str(out->vendor, sizeof out->vendor, provider->vendor);
+  copy_str(out->version, sizeof out->version, provider->version);
+  copy_str(out->device, sizeof out->device, target->info.name);
+  copy_str(out->architecture, sizeof out->architecture, target->info.architecture);
+  copy_str(out->driver, sizeof out->driver, target->info.driver_version);
+  copy_str(out->fingerprint, sizeof out->fingerprint, target->info.fingerprint);
+  snprintf(out->path, sizeof out->path, "%s", ops_library_path(target->library));
+  out->kernels = provider->kernel_count;
+  out->abi = ops_library_version(target->library);
+  for (uint64_t i = 0; i < provider->kernel_count; ++i) {
+    const ops_kernel_def *def =
+        (const ops_kernel_def *)((const char *)provider->kernels + i * provider->kernel_stride);
+    for (size_t k = 0; k < def->input_count; ++k) {
+      const ops_arg_def *arg = ops_kernel_def_input(def, k);
+      if (arg && arg->memory_kind == OPS_MEMORY_DEVICE) out->device_memory = 1;
+    }
+  }
+}
+
+// A provider that is judged by itself is always right.
+static int32_t refuse_self(const oc_target *candidate, const oc_target *oracle,
+                           ops_error *error) {
+  char a[65], b[65];
+  const char *path = ops_library_path(candidate->library);
+  OPS_RETURN_IF_ERROR(oc_file_hash(path, a, error));
+  OPS_RETURN_IF_ERROR(oc_file_hash(ops_library_path(oracle->library), b, error));
+  if (strcmp(a, b) != 0) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "'%s' is the oracle itself, which cannot judge itself; name another "
+                       "provider, or another oracle with --oracle",
+                       path);
+}
+
+static int32_t open_candidate(const oc_job *job, oc_target *target, ops_error *error) {
+  const oc_options *options = job->options;
+  ops_key_value pairs[OC_OPTIONS_MAX_LIST];
+  for (size_t i = 0; i < options->option_count; ++i) {
+    const char *text = options->options[i], *equals = strchr(text, '=');
+    pairs[i] = (ops_key_value){.key = {text, (uint64_t)(equals - text)},
+                               .value = {equals + 1, strlen(equals + 1)}};
+  }
+  const oc_target_options open = {.name = options->provider,
+                                  .provider_dir = job->provider_dir,
+                                  .options = pairs,
+                                  .option_count = options->option_count};
+  return oc_target_open(target, &open, error);
+}
+
+static int32_t open_bench(void *context, oc_beacon *beacon, void **out_state,
+                          oc_hello *out_hello, ops_error *error) {
+  const oc_job *job = context;
+  oc_bench *bench = calloc(1, sizeof *bench);
+  if (!bench) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a bench");
+  bench->beacon = beacon;
+  bench->cases = job->cases;
+  bench->profile = job->options->profile;
+  int32_t status = open_candidate(job, &bench->candidate, error);
+  const oc_target_options oracle = {.name = job->oracle, .provider_dir = job->provider_dir};
+  if (status == OPS_OK) {
+    status = oc_target_open(&bench->oracle, &oracle, error);
+    if (status != OPS_OK) ops_error_prefix(error, "the oracle");
+  }
+  if (status == OPS_OK) status = refuse_self(&bench->candidate, &bench->oracle, error);
+  if (status != OPS_OK) {
+    oc_target_close(&bench->oracle, NULL);
+    oc_target_close(&bench->candidate, NULL);
+    free(bench);
+    return status;
+  }
+  identify(&bench->candidate, &out_hello->candidate);
+  identify(&bench->oracle, &out_hello->oracle);
+  *out_state = bench;
+  return OPS_OK;
+}
+
+static void run_trial(void *state, uint32_t index, oc_result *out_result) {
+  oc_trial_run(state, index, out_result);
+}
+
+static void run_claim(void *state, uint32_t index, oc_result *out_result) {
+  oc_trial_claim(state, index, out_result);
+}
+
+static int32_t close_bench(void *state, ops_error *error) {
+  oc_bench *bench = state;
+  const int32_t status = oc_target_close(&bench->candidate, error);
+  oc_target_close(&bench->oracle, NULL);
+  free(bench);
+  return status;
+}
+
+oc_worker_job oc_job_worker(const oc_job *job) {
+  const bool claims = job->options->mode == OC_MODE_SUPPORT;
+  return (oc_worker_job){.context = (void *)(uintptr_t)job,
+                         .open = open_bench,
+                         .run = claims ? run_claim : run_trial,
+                         .close = close_bench};
+}

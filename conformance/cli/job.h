@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the workers of opsconform do: open the oracle and the candidate, run trials.
+#ifndef OC_CLI_JOB_H_
+#define OC_CLI_JOB_H_
+
+#include "cases/case.h"
+#include "cli/options.h"
+#include "runner/worker.h"
+
+typedef struct oc_job {
+  const oc_options *options;
+  const oc_cases *cases;
+  const char *oracle;        // a path
+  const char *provider_dir;  // the installed provider folder
+} oc_job;
+
+// Borrows `job`, which must outlive the pool.
+oc_worker_job oc_job_worker(const oc_job *job);
+
+#endif  // OC_CLI_JOB_H_

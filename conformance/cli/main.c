@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// opsconform: from the command line to the exit code. This process reads contracts, makes cases
+// and writes reports; providers are loaded in workers only.
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "checks/check.h"
+#include "cli/job.h"
+#include "cli/options.h"
+#include "cli/require.h"
+#include "ops_support/error.h"
+#include "report/console.h"
+#include "report/file.h"
+#include "report/json.h"
+#include "runner/pool.h"
+
+#define LEAST_OPEN_TIMEOUT 10.0  // seconds: drivers take their time
+#define ORACLE_FILE "libops_reference.so"
+
+// One run of the program.
+typedef struct session {
+  oc_options options;
+  char contracts_path[PATH_MAX];
+  char provider_dir[PATH_MAX];
+  char oracle_path[PATH_MAX];
+  oc_contracts *contracts;
+  oc_require *require;
+  oc_cases *cases;
+  uint32_t *selected;
+  size_t selected_count;
+  oc_report report;
+  oc_console console;
+  bool refused;
+} session;
+
+static int fail(const ops_error *error, int exit_code) {
+  fprintf(stderr, "opsconform: error: %s\n", error->message);
+  return exit_code;
+}
+
+static double now_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+// ---- Places ---------------------------------------------------------------------------------
+
+// `relative` to the folder of this program if that exists, else `installed`.
+static void find_place(const char *relative, const char *installed, char *out, size_t size) {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length > 0) {
+    path[length] = 0;
+    char *slash = strrchr(path, '/');
+    if (slash) {
+      *slash = 0;
+      const int used = snprintf(out, size, "%s/%s", path, relative);
+      if (used > 0 && (size_t)used < size && access(out, R_OK) == 0) return;
+    }
+  }
+  snprintf(out, size, "%s", installed);
+}
+
+static void find_places(session *run) {
+  const oc_options *options = &run->options;
+  find_place(OPS_CONTRACTS_DIR_FROM_BIN, OPS_CONTRACTS_DIR, run->contracts_path,
+             sizeof run->contracts_path);
+  find_place(OPS_PROVIDER_DIR_FROM_BIN, OPS_PROVIDER_DIR, run->provider_dir,
+             sizeof run->provider_dir);
+  find_place(OPS_PROVIDER_DIR_FROM_BIN "/" ORACLE_FILE, OPS_PROVIDER_DIR "/" ORACLE_FILE,
+             run->oracle_path, sizeof run->oracle_path);
+  if (options->contracts) {
+    snprintf(run->contracts_path, sizeof run->contracts_path, "%s", options->contracts);
+  }
+  if (options->oracle) snprintf(run->oracle_path, sizeof run->oracle_path, "%s", options->oracle);
+}
+
+// ---- Cases ----------------------------------------------------------------------------------
+
+static int32_t check_op(const session *run, ops_error *error) {
+  const char *wanted = run->options.op;
+  for (size_t i = 0; wanted && i < run->contracts->count; ++i) {
+    char name[128];
+    oc_case_op_name(&run->contracts->items[i], name, sizeof name);
+    if (strcmp(name, wanted) == 0) return OPS_OK;
+  }
+  if (!wanted) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "--op: no contract in '%s' describes '%s'; --mode list shows all cases",
+                       run->contracts_path, wanted);
+}
+
+// The cases that match the filter, of these every N-th.
+static int32_t select_cases(session *run, ops_error *error) {
+  const oc_options *options = &run->options;
+  run->selected = calloc(run->cases->count + 1, sizeof *run->selected);
+  if (!run->selected) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory");
+  size_t matched = 0;
+  for (size_t i = 0; i < run->cases->count; ++i) {
+    if (options->filter && fnmatch(options->filter, run->cases->items[i].id, 0) != 0) continue;
+    if (matched++ % options->shard_count != options->shard_index - 1) continue;
+    run->selected[run->selected_count++] = (uint32_t)i;
+  }
+  return OPS_OK;
+}
+
+static int32_t gather(session *run, ops_error *error) {
+  const oc_options *options = &run->options;
+  for (size_t i = 0; i < options->report_count; ++i) {
+    OPS_RETURN_IF_ERROR(oc_file_probe(options->reports[i].path, error));
+  }
+  find_places(run);
+  OPS_RETURN_IF_ERROR(oc_contracts_load(run->contracts_path, &run->contracts, error));
+  OPS_RETURN_IF_ERROR(check_op(run, error));
+  if (options->require) {
+    OPS_RETURN_IF_ERROR(
+        oc_require_load(options->require, run->contracts, &run->require, error));
+  }
+  const oc_cases_options cases = {
+      .seed = options->seed, .tier = options->tier, .op = options->op};
+  OPS_RETURN_IF_ERROR(oc_cases_create(run->contracts, &cases, &run->cases, error));
+  return select_cases(run, error);
+}
+
+// ---- The run --------------------------------------------------------------------------------
+
+static void on_hello(void *context, const oc_hello *hello) {
+  session *run = context;
+  oc_report *report = &run->report;
+  oc_report_greet(report, hello);
+  oc_file_hash(report->hello.candidate.path, report->candidate_hash, NULL);
+  oc_file_hash(report->hello.oracle.path, report->oracle_hash, NULL);
+  oc_console_greet(&run->console, report);
+}
+
+static void on_refused(void *context, const ops_error *error) {
+  session *run = context;
+  char text[OPS_ERROR_MESSAGE_MAX];
+  run->refused = true;
+  snprintf(text, sizeof text, "%s", error->message);
+  oc_text_clean(text, sizeof text);
+  fprintf(stderr, "opsconform: error: %s\n", text[0] ? text : "the provider gives no reason");
+}
+
+// UNSUPPORTED inside the table of requirements is FAIL.
+static void on_result(void *context, const oc_result *result) {
+  session *run = context;
+  oc_result judged = *result;
+  const bool known = judged.case_index < run->cases->count;
+  if (known && judged.status == OC_STATUS_UNSUPPORTED &&
+      run->options.mode == OC_MODE_CORRECTNESS &&
+      oc_require_covers(run->require, &run->cases->items[judged.case_index])) {
+    oc_result_end(&judged, OC_STATUS_FAIL, OC_CHECK_REQUIRE,
+                  "required by '%.200s' but not claimed: %.300s", run->options.require,
+                  result->message);
+  }
+  const oc_result *kept = oc_report_add(&run->report, &judged);
+  if (run->options.mode == OC_MODE_CORRECTNESS) {
+    oc_console_result(&run->console, &run->report, kept);
+  }
+}
+
+static oc_report_setup setup_of(const session *run) {
+  const oc_options *options = &run->options;
+  return (oc_report_setup){.provider = options->provider,
+                           .contracts = run->contracts_path,
+                           .contracts_given = options->contracts != NULL,
+                           .oracle = options->oracle,
+                           .require = options->require,
+                           .filter = options->filter,
+                           .op = options->op,
+                           .shard = options->shard,
+                           .options = options->options,
+                           .option_count = options->option_count,
+                           .profile = options->profile,
+                           .tier = options->tier,
+                           .seed = options->seed,
+                           .jobs = options->jobs,
+                           .timeout = options->timeout};
+}
+
+static int32_t run_cases(session *run, ops_error *error) {
+  const oc_options *options = &run->options;
+  const oc_job job = {.options = options,
+                      .cases = run->cases,
+                      .oracle = run->oracle_path,
+                      .provider_dir = run->provider_dir};
+  const double slow = options->timeout;
+  const oc_pool_options pool = {
+      .jobs = options->jobs,
+      .timeout = options->timeout,
+      .open_timeout = slow > LEAST_OPEN_TIMEOUT ? slow : LEAST_OPEN_TIMEOUT,
+      .job = oc_job_worker(&job)};
+  const oc_pool_events events = {
+      .context = run, .hello = on_hello, .refused = on_refused, .result = on_result};
+  return oc_pool_run(&pool, &events, run->selected, run->selected_count, error);
+}
+
+typedef int32_t (*format_fn)(const oc_report *report, char **out_text, ops_error *error);
+
+static int32_t write_reports(const session *run, ops_error *error) {
+  static const format_fn formats[OC_FORMAT_COUNT] = {[OC_FORMAT_JSON] = oc_report_json,
+                                                     [OC_FORMAT_JUNIT] = oc_report_junit};
+  for (size_t i = 0; i < run->options.report_count; ++i) {
+    const oc_report_file *file = &run->options.reports[i];
+    char *text = NULL;
+    OPS_RETURN_IF_ERROR(formats[file->format](&run->report, &text, error));
+    const int32_t status = oc_file_write(file->path, text, strlen(text), error);
+    free(text);
+    OPS_RETURN_IF_ERROR(status);
+  }
+  return OPS_OK;
+}
+
+static int judge(session *run) {
+  ops_error error = OPS_ERROR_INIT;
+  const oc_report_setup setup = setup_of(run);
+  if (oc_report_init(&run->report, &setup, run->cases, run->selected_count, &error) != OPS_OK) {
+    return fail(&error, OC_EXIT_HARNESS);
+  }
+  const double start = now_seconds();
+  run->console = oc_console_open(stdout);
+  if (run_cases(run, &error) != OPS_OK) return fail(&error, OC_EXIT_HARNESS);
+  if (run->refused) return OC_EXIT_USAGE;
+  oc_report_close(&run->report, now_seconds() - start);
+  if (run->options.mode == OC_MODE_SUPPORT) {
+    oc_console_support(stdout, &run->report);
+  } else {
+    oc_console_close(&run->console, &run->report);
+  }
+  if (write_reports(run, &error) != OPS_OK) return fail(&error, OC_EXIT_HARNESS);
+  return run->report.exit_code;
+}
+
+static int list_cases(const session *run) {
+  for (size_t i = 0; i < run->selected_count; ++i) {
+    puts(run->cases->items[run->selected[i]].id);
+  }
+  if (run->selected_count > 0) return OC_EXIT_CONFORMANT;
+  fputs("opsconform: no case matches; see --mode list without --filter\n", stderr);
+  return OC_EXIT_INCOMPLETE;
+}
+
+static void finish(session *run) {
+  oc_report_finish(&run->report);
+  free(run->selected);
+  oc_cases_destroy(run->cases);
+  oc_require_destroy(run->require);
+  oc_contracts_destroy(run->contracts);
+}
+
+int main(int argc, char **argv) {
+  static session run;
+  ops_error error = OPS_ERROR_INIT;
+  if (oc_options_parse(&run.options, argc, argv, &error) != OPS_OK) {
+    return fail(&error, OC_EXIT_USAGE);
+  }
+  if (run.options.help) {
+    oc_options_help(stdout);
+    return OC_EXIT_CONFORMANT;
+  }
+  if (run.options.version) {
+    printf("opsconform %s, provider ABI %d.%d, contract format %d\n", OC_VERSION, OPS_ABI_MAJOR,
+           OPS_ABI_MINOR, OC_CONTRACT_FORMAT);
+    return OC_EXIT_CONFORMANT;
+  }
+  const int32_t status = gather(&run, &error);
+  int code;
+  if (status != OPS_OK) {
+    code = fail(&error, status == OPS_ERROR_OUT_OF_MEMORY ? OC_EXIT_HARNESS : OC_EXIT_USAGE);
+  } else if (run.options.mode == OC_MODE_LIST_CASES) {
+    code = list_cases(&run);
+  } else {
+    code = judge(&run);
+  }
+  finish(&run);
+  return code;
+}

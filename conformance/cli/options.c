@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One table of options gives parser and help. An option that is documented for a later version
+// is a row without a reader: it is refused by name, never ignored.
+#include "cli/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ops_support/error.h"
+
+typedef int32_t (*read_fn)(oc_options *options, const char *name, const char *text,
+                           ops_error *error);
+
+typedef struct option_row {
+  const char *name;
+  const char *value;  // what stands behind it, NULL: nothing
+  const char *help;
+  read_fn read;  // NULL: not available in this version
+} option_row;
+
+static int32_t bad(const char *name, const char *text, const char *expected, ops_error *error) {
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "--%s: expected %s, found '%s'; see opsconform --help", name, expected,
+                       text);
+}
+
+static int32_t absent(const char *name, const char *text, ops_error *error) {
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "--%s%s%s is not available in this version; leave it out", name,
+                       text ? " " : "", text ? text : "");
+}
+
+// ---- Readers --------------------------------------------------------------------------------
+
+static int32_t read_once(const char **target, const char *name, const char *text,
+                         ops_error *error) {
+  if (*target) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "--%s is given twice; give it once",
+                         name);
+  }
+  if (!text[0]) return bad(name, text, "a value", error);
+  *target = text;
+  return OPS_OK;
+}
+
+#define READ_ONCE(field)                                                                  \
+  static int32_t read_##field(oc_options *options, const char *name, const char *text,    \
+                              ops_error *error) {                                         \
+    return read_once(&options->field, name, text, error);                                 \
+  }
+READ_ONCE(provider)
+READ_ONCE(contracts)
+READ_ONCE(require)
+READ_ONCE(filter)
+READ_ONCE(op)
+READ_ONCE(oracle)
+#undef READ_ONCE
+
+static bool parse_u64(const char *text, uint64_t *out_value) {
+  char *end = NULL;
+  if (!isdigit((unsigned char)text[0])) return false;
+  errno = 0;
+  const unsigned long long value = strtoull(text, &end, 0);
+  *out_value = value;
+  return errno == 0 && end && *end == 0;
+}
+
+static int32_t read_seed(oc_options *options, const char *name, const char *text,
+                         ops_error *error) {
+  if (parse_u64(text, &options->seed)) return OPS_OK;
+  return bad(name, text, "a number from 0 to 2^64-1", error);
+}
+
+static int32_t read_jobs(oc_options *options, const char *name, const char *text,
+                         ops_error *error) {
+  uint64_t value;
+  if (!parse_u64(text, &value) || value < 1 || value > 256) {
+    return bad(name, text, "a number from 1 to 256", error);
+  }
+  options->jobs = (uint32_t)value;
+  return OPS_OK;
+}
+
+static int32_t read_timeout(oc_options *options, const char *name, const char *text,
+                            ops_error *error) {
+  char *end = NULL;
+  errno = 0;
+  options->timeout = strtod(text, &end);
+  if (errno == 0 && end != text && *end == 0 && options->timeout > 0 &&
+      options->timeout <= 86400) {
+    return OPS_OK;
+  }
+  return bad(name, text, "seconds, more than 0 and at most 86400", error);
+}
+
+static int32_t read_shard(oc_options *options, const char *name, const char *text,
+                          ops_error *error) {
+  char *slash = NULL;
+  const unsigned long index = isdigit((unsigned char)text[0]) ? strtoul(text, &slash, 10) : 0;
+  uint64_t count = 0;
+  if (!slash || *slash != '/' || !parse_u64(slash + 1, &count) || index < 1 || index > count ||
+      count > 1000000) {
+    return bad(name, text, "I/N with 1 <= I <= N", error);
+  }
+  options->shard = text;
+  options->shard_index = (uint32_t)index;
+  options->shard_count = (uint32_t)count;
+  return OPS_OK;
+}
+
+static int32_t read_word(const char *const *words, size_t count, const char *name,
+                         const char *text, const char *expected, size_t *out_index,
+                         ops_error *error) {
+  for (*out_index = 0; *out_index < count; ++*out_index) {
+    if (strcmp(words[*out_index], text) == 0) return OPS_OK;
+  }
+  return bad(name, text, expected, error);
+}
+
+static int32_t read_profile(oc_options *options, const char *name, const char *text,
+                            ops_error *error) {
+  const char *words[OC_PROFILE_COUNT];
+  size_t index;
+  for (int i = 0; i < OC_PROFILE_COUNT; ++i) words[i] = oc_profile_name((oc_profile_id)i);
+  OPS_RETURN_IF_ERROR(read_word(words, OC_PROFILE_COUNT, name, text,
+                                "strict, standard or embedded", &index, error));
+  options->profile = (oc_profile_id)index;
+  return OPS_OK;
+}
+
+static int32_t read_tier(oc_options *options, const char *name, const char *text,
+                         ops_error *error) {
+  const char *words[OC_TIER_COUNT];
+  size_t index;
+  if (strcmp(text, "exhaustive") == 0) return absent(name, text, error);
+  for (int i = 0; i < OC_TIER_COUNT; ++i) words[i] = oc_tier_name((oc_tier)i);
+  OPS_RETURN_IF_ERROR(
+      read_word(words, OC_TIER_COUNT, name, text, "merge or full", &index, error));
+  options->tier = (oc_tier)index;
+  return OPS_OK;
+}
+
+#define NAME(constant, name) name,
+static const char *const kModes[] = {OC_MODE_LIST(NAME)};
+static const char *const kFormats[] = {OC_FORMAT_LIST(NAME)};
+#undef NAME
+
+static int32_t read_mode(oc_options *options, const char *name, const char *text,
+                         ops_error *error) {
+  size_t index;
+  if (strcmp(text, "perf") == 0) return absent(name, text, error);
+  OPS_RETURN_IF_ERROR(read_word(kModes, OC_MODE_COUNT, name, text,
+                                "correctness, support or list", &index, error));
+  options->mode = (oc_mode)index;
+  return OPS_OK;
+}
+
+static int32_t read_option(oc_options *options, const char *name, const char *text,
+                           ops_error *error) {
+  const char *equals = strchr(text, '=');
+  if (!equals || equals == text) return bad(name, text, "KEY=VALUE", error);
+  if (options->option_count == OC_OPTIONS_MAX_LIST) {
+    return bad(name, text, "at most 64 of them", error);
+  }
+  options->options[options->option_count++] = text;
+  return OPS_OK;
+}
+
+static int32_t read_report(oc_options *options, const char *name, const char *text,
+                           ops_error *error) {
+  static const char *const later[] = {"csv:", "md:", "html:"};
+  for (size_t i = 0; i < sizeof later / sizeof *later; ++i) {
+    if (strncmp(text, later[i], strlen(later[i])) == 0) return absent(name, text, error);
+  }
+  for (size_t i = 0; i < OC_FORMAT_COUNT; ++i) {
+    const size_t length = strlen(kFormats[i]);
+    if (strncmp(text, kFormats[i], length) != 0 || text[length] != ':') continue;
+    if (!text[length + 1] || options->report_count == OC_OPTIONS_MAX_LIST) break;
+    options->reports[options->report_count++] =
+        (oc_report_file){.format = (oc_format)i, .path = text + length + 1};
+    return OPS_OK;
+  }
+  return bad(name, text, "json:FILE or junit:FILE", error);
+}
+
+static int32_t read_help(oc_options *options, const char *name, const char *text,
+                         ops_error *error) {
+  (void)name;
+  (void)text;
+  (void)error;
+  options->help = true;
+  return OPS_OK;
+}
+
+static int32_t read_version(oc_options *options, const char *name, const char *text,
+                            ops_error *error) {
+  (void)name;
+  (void)text;
+  (void)error;
+  options->version = true;
+  return OPS_OK;
+}
+
+// ---- The table ------------------------------------------------------------------------------
+
+static const option_row kOptions[] = {
+    {"provider", "LIB", "the provider on trial: a path, or a bare name such as cpu, looked for "
+                        "in the working directory, the installed provider folder, then by the "
+                        "dynamic loader", read_provider},
+    {"option", "KEY=VALUE", "an option for the provider's instance; may be repeated",
+     read_option},
+    {"contracts", "DIR", "contracts, a folder or one file; the installed ones else",
+     read_contracts},
+    {"oracle", "LIB", "the oracle; the bundled reference provider else", read_oracle},
+    {"require", "FILE", "operators and types that must be supported: UNSUPPORTED becomes FAIL",
+     read_require},
+    {"profile", "NAME", "tolerances: strict, standard (default) or embedded", read_profile},
+    {"tier", "NAME", "how many cases: merge, or full (default)", read_tier},
+    {"mode", "NAME", "correctness (default); support: what is claimed; list: the cases' ids",
+     read_mode},
+    {"filter", "GLOB", "only cases whose id matches, as in 'Conv-*/float/*'", read_filter},
+    {"op", "NAME", "only this operator: Relu, com.microsoft.Gelu", read_op},
+    {"seed", "N", "the base seed of all inputs; 0 else", read_seed},
+    {"shard", "I/N", "only every N-th case, beginning with the I-th", read_shard},
+    {"jobs", "N", "worker processes at once; one per core else", read_jobs},
+    {"timeout", "S", "seconds for one case; 10 else", read_timeout},
+    {"report", "FORMAT:FILE", "write a report, json:FILE or junit:FILE; may be repeated",
+     read_report},
+    {"help", NULL, "this text", read_help},
+    {"version", NULL, "the version", read_version},
+    {"resume", "JOURNAL", NULL, NULL},
+    {"on-hang", "CMD", NULL, NULL},
+    {"waivers", "FILE", NULL, NULL},
+    {"baseline", "FILE", NULL, NULL},
+    {"update-baseline", NULL, NULL, NULL},
+    {"against", "LIB", NULL, NULL},
+    {"onnx-tests", "DIR", NULL, NULL},
+    {"model", "FILE", NULL, NULL},
+    {"save-failing", "DIR", NULL, NULL},
+    {"validate", NULL, NULL, NULL},
+};
+
+static const char *const kLaterCommands[] = {"merge", "compare", "certify", "verify-bundle",
+                                             "bake"};
+
+static const option_row *find_option(const char *name, size_t size) {
+  for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
+    const option_row *row = &kOptions[i];
+    if (strlen(row->name) == size && strncmp(row->name, name, size) == 0) return row;
+  }
+  return NULL;
+}
+
+static int32_t refuse_word(const char *word, ops_error *error) {
+  for (size_t i = 0; i < sizeof kLaterCommands / sizeof *kLaterCommands; ++i) {
+    if (strcmp(word, kLaterCommands[i]) == 0) {
+      return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                           "the command '%s' is not available in this version", word);
+    }
+  }
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "expected an option, found '%s'; see opsconform --help", word);
+}
+
+static int32_t parse_one(oc_options *options, int argc, char **argv, int *at,
+                         ops_error *error) {
+  const char *word = argv[*at];
+  if (strcmp(word, "-h") == 0) return read_help(options, "help", NULL, error);
+  if (strncmp(word, "--", 2) != 0 || !word[2]) return refuse_word(word, error);
+  const size_t size = strcspn(word + 2, "=");
+  const option_row *row = find_option(word + 2, size);
+  if (!row) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "unknown option '%s'; see opsconform --help", word);
+  }
+  const char *text = word[2 + size] == '=' ? word + 3 + size : NULL;
+  if (!row->read) return absent(row->name, NULL, error);
+  if (!row->value && text) return bad(row->name, text, "no value", error);
+  if (row->value && !text) {
+    if (*at + 1 >= argc) return bad(row->name, "nothing", row->value, error);
+    text = argv[++*at];
+  }
+  return row->read(options, row->name, text, error);
+}
+
+static uint32_t default_jobs(void) {
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return cores < 1 ? 1 : cores > 16 ? 16 : (uint32_t)cores;
+}
+
+int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *error) {
+  *options = (oc_options){.profile = OC_PROFILE_STANDARD,
+                          .tier = OC_TIER_FULL,
+                          .jobs = default_jobs(),
+                          .timeout = 10,
+                          .shard_index = 1,
+                          .shard_count = 1};
+  for (int i = 1; i < argc; ++i) {
+    OPS_RETURN_IF_ERROR(parse_one(options, argc, argv, &i, error));
+  }
+  if (options->help || options->version) return OPS_OK;
+  if (!options->provider && options->mode != OC_MODE_LIST_CASES) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "--provider LIB is missing: name the library on trial; see opsconform "
+                         "--help");
+  }
+  return OPS_OK;
+}
+
+// ---- Help -----------------------------------------------------------------------------------
+
+static void put_wrapped(FILE *stream, const char *text, int indent, int width) {
+  int column = indent;
+  while (*text) {
+    const int length = (int)strcspn(text, " ");
+    if (column + length > width && column > indent) {
+      fprintf(stream, "\n%*s", indent, "");
+      column = indent;
+    }
+    fprintf(stream, "%.*s ", length, text);
+    column += length + 1;
+    text += length + (text[length] == ' ');
+  }
+  fputc('\n', stream);
+}
+
+void oc_options_help(FILE *stream) {
+  fputs(
+      "opsconform: proves that an execution provider does what the contracts of its operators "
+      "say\n\n"
+      "usage: opsconform --provider LIB [OPTION…]\n\n",
+      stream);
+  for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
+    const option_row *row = &kOptions[i];
+    if (!row->read) continue;
+    char head[64];
+    snprintf(head, sizeof head, "--%s %s", row->name, row->value ? row->value : "");
+    fprintf(stream, "  %-22s ", head);
+    put_wrapped(stream, row->help, 25, 96);
+  }
+  fputs(
+      "\nfiles\n"
+      "  A FILE of --require has one line per operator: its name, then types or '*'; '#' begins "
+      "a comment.\n\n"
+      "exit codes\n"
+      "  0  conformant\n"
+      "  1  a case failed, crashed, timed out, was flaky, or proves nothing\n"
+      "  2  performance regression\n"
+      "  3  inconclusive\n"
+      "  4  usage or contract error\n"
+      "  5  the harness itself failed\n"
+      "  6  incomplete: something selected did not run, nothing was selected, or nothing passed\n"
+      "  Where several hold, the first of 5, 4, 1, 6, 2, 3, 0.\n\n"
+      "refused in this version\n  ",
+      stream);
+  for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
+    if (!kOptions[i].read) fprintf(stream, "--%s ", kOptions[i].name);
+  }
+  fputs("--tier exhaustive --mode perf --report csv:|md:|html:\n", stream);
+}

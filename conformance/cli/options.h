@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command line of opsconform.
+#ifndef OC_CLI_OPTIONS_H_
+#define OC_CLI_OPTIONS_H_
+
+#include <stdio.h>
+
+#include "cases/case.h"
+
+#define OC_OPTIONS_MAX_LIST 64  // --option and --report, each
+
+#define OC_MODE_LIST(X)                     \
+  X(OC_MODE_CORRECTNESS, "correctness")     \
+  X(OC_MODE_SUPPORT, "support")             \
+  X(OC_MODE_LIST_CASES, "list")
+typedef enum oc_mode { OC_MODE_LIST(OC_ENUM_ITEM) OC_MODE_COUNT } oc_mode;
+
+#define OC_FORMAT_LIST(X)          \
+  X(OC_FORMAT_JSON, "json")        \
+  X(OC_FORMAT_JUNIT, "junit")
+typedef enum oc_format { OC_FORMAT_LIST(OC_ENUM_ITEM) OC_FORMAT_COUNT } oc_format;
+
+typedef struct oc_report_file {
+  oc_format format;
+  const char *path;
+} oc_report_file;
+
+// Strings are borrowed from argv; NULL: not given.
+typedef struct oc_options {
+  const char *provider;
+  const char *contracts;
+  const char *require;
+  const char *filter;
+  const char *op;
+  const char *oracle;
+  const char *shard;
+  oc_profile_id profile;
+  oc_tier tier;
+  oc_mode mode;
+  uint64_t seed;
+  uint32_t shard_index;  // from 1
+  uint32_t shard_count;
+  uint32_t jobs;
+  double timeout;
+  const char *options[OC_OPTIONS_MAX_LIST];  // "KEY=VALUE"
+  size_t option_count;
+  oc_report_file reports[OC_OPTIONS_MAX_LIST];
+  size_t report_count;
+  bool help;
+  bool version;
+} oc_options;
+
+// INVALID_ARGUMENT for anything unknown, repeated, malformed, or documented but not available in
+// this version.
+int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *error);
+void oc_options_help(FILE *stream);
+
+#endif  // OC_CLI_OPTIONS_H_

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Console output.
+#include "report/console.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cases/element.h"
+
+#define MAX_DETAILED_FAILURES 50
+#define UPDATE_SECONDS 0.1
+
+static double now_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+oc_console oc_console_open(FILE *stream) {
+  const int fd = fileno(stream);
+  return (oc_console){
+      .stream = stream, .live = fd >= 0 && isatty(fd), .started = now_seconds()};
+}
+
+static void clear_line(const oc_console *console) {
+  if (console->live) fputs("\r\033[K", console->stream);
+}
+
+void oc_console_greet(oc_console *console, const oc_report *report) {
+  const oc_identity *candidate = &report->hello.candidate, *oracle = &report->hello.oracle;
+  const oc_report_setup *setup = &report->setup;
+  fprintf(console->stream, "provider  %s %s (%s), %s\n", candidate->name, candidate->version,
+          candidate->vendor, candidate->path);
+  fprintf(console->stream, "device    %s%s%s%s%s\n", candidate->device,
+          candidate->architecture[0] ? ", " : "", candidate->architecture,
+          candidate->driver[0] ? ", driver " : "", candidate->driver);
+  if (candidate->device_memory) {
+    fputs("          arguments in device memory: reads out of bounds are unchecked\n",
+          console->stream);
+  }
+  fprintf(console->stream, "oracle    %s %s, sha256 %.16s\n", oracle->name, oracle->version,
+          report->oracle_hash);
+  fprintf(console->stream,
+          "run       %zu cases, profile %s, tier %s, seed %" PRIu64 ", %u jobs\n\n",
+          report->selected, oc_profile_name(setup->profile), oc_tier_name(setup->tier),
+          setup->seed, setup->jobs);
+  fflush(console->stream);
+}
+
+// ---- Progress -------------------------------------------------------------------------------
+
+static void put_duration(FILE *stream, double seconds) {
+  const int whole = (int)(seconds + 0.5);
+  if (whole >= 60) fprintf(stream, "%d min ", whole / 60);
+  fprintf(stream, "%d s", whole % 60);
+}
+
+static void put_progress(oc_console *console, const oc_report *report) {
+  const double elapsed = now_seconds() - console->started;
+  const double rate = elapsed > 0 ? (double)console->done / elapsed : 0;
+  const size_t left = report->selected - console->done;
+  fprintf(console->stream, "%zu of %zu cases, %.0f a second, ", console->done, report->selected,
+          rate);
+  put_duration(console->stream, rate > 0 ? (double)left / rate : 0);
+  fprintf(console->stream, " left, %zu failed", console->failures);
+}
+
+static void update_progress(oc_console *console, const oc_report *report) {
+  const double now = now_seconds();
+  const size_t tenth = report->selected ? console->done * 10 / report->selected : 10;
+  if (console->live) {
+    if (now - console->last_update < UPDATE_SECONDS && console->done < report->selected) return;
+    console->last_update = now;
+    clear_line(console);
+    put_progress(console, report);
+  } else if (tenth > console->last_tenth) {
+    console->last_tenth = tenth;
+    put_progress(console, report);
+    fputc('\n', console->stream);
+  }
+  fflush(console->stream);
+}
+
+// ---- Failures -------------------------------------------------------------------------------
+
+static void put_line(FILE *stream, const char *label, const char *text) {
+  if (text && text[0]) fprintf(stream, "  %-9s %s\n", label, text);
+}
+
+static void put_failure(FILE *stream, const oc_report *report, const oc_result *result) {
+  fprintf(stream, "%s %s\n", oc_status_name(result->status), oc_report_id(report, result));
+  put_line(stream, "check", result->check);
+  put_line(stream, "inputs", result->inputs);
+  put_line(stream, "expected", result->expected);
+  put_line(stream, "found", result->got);
+  if (result->measured) {
+    fprintf(stream, "  %-9s %.6g, limit %.6g (%s), output %d, element %lld\n", "error",
+            result->error, result->limit, result->metric, result->output,
+            (long long)result->element);
+  }
+  put_line(stream, "why", result->message);
+  char *repeat = oc_report_repeat(report, result);
+  put_line(stream, "repeat", repeat);
+  free(repeat);
+  fputc('\n', stream);
+}
+
+void oc_console_result(oc_console *console, const oc_report *report, const oc_result *result) {
+  if (result->case_index != OC_NO_CASE) ++console->done;
+  const bool notable =
+      oc_status_is_failure(result->status) || result->status == OC_STATUS_NOT_RUN;
+  if (notable && console->failures++ < MAX_DETAILED_FAILURES) {
+    clear_line(console);
+    put_failure(console->stream, report, result);
+  }
+  update_progress(console, report);
+}
+
+// ---- The end --------------------------------------------------------------------------------
+
+typedef struct op_sums {
+  char name[128];
+  uint64_t counts[OC_STATUS_COUNT];
+  uint64_t total;
+  double seconds;
+} op_sums;
+
+// The sums of the results from `begin` that belong to one operator; returns their end.
+static size_t sum_operator(const oc_report *report, size_t begin, op_sums *sums) {
+  memset(sums, 0, sizeof *sums);
+  const oc_case *items = report->cases->items;
+  const oc_contract *contract = items[report->results[begin].case_index].contract;
+  oc_case_op_name(contract, sums->name, sizeof sums->name);
+  size_t end = begin;
+  for (; end < report->count; ++end) {
+    const oc_result *result = &report->results[end];
+    if (result->case_index == OC_NO_CASE) break;
+    const oc_contract *other = items[result->case_index].contract;
+    if (strcmp(other->op, contract->op) != 0 || strcmp(other->domain, contract->domain) != 0) {
+      break;
+    }
+    ++sums->counts[result->status];
+    ++sums->total;
+    sums->seconds += result->seconds;
+  }
+  return end;
+}
+
+static void put_counts(FILE *stream, const uint64_t counts[OC_STATUS_COUNT]) {
+  const char *comma = "";
+  for (int32_t status = 0; status < OC_STATUS_COUNT; ++status) {
+    if (counts[status] == 0) continue;
+    fprintf(stream, "%s%" PRIu64 " %s", comma, counts[status], oc_status_name(status));
+    comma = ", ";
+  }
+}
+
+static void put_operators(FILE *stream, const oc_report *report) {
+  for (size_t i = 0; i < report->count;) {
+    if (report->results[i].case_index == OC_NO_CASE) break;
+    op_sums sums;
+    i = sum_operator(report, i, &sums);
+    fprintf(stream, "  %-28s %6" PRIu64 "  %7.2f s  ", sums.name, sums.total, sums.seconds);
+    put_counts(stream, sums.counts);
+    fputc('\n', stream);
+  }
+}
+
+void oc_console_close(oc_console *console, const oc_report *report) {
+  FILE *stream = console->stream;
+  clear_line(console);
+  if (console->failures > MAX_DETAILED_FAILURES) {
+    fprintf(stream, "… and %zu more failures; a report file lists them all\n\n",
+            console->failures - MAX_DETAILED_FAILURES);
+  }
+  fputs("\noperators\n", stream);
+  put_operators(stream, report);
+  fprintf(stream, "\n%zu cases in ", report->count);
+  put_duration(stream, report->seconds);
+  fputs(": ", stream);
+  put_counts(stream, report->counts);
+  fprintf(stream, "\nverdict   %s (exit code %d)\n", oc_exit_meaning(report->exit_code),
+          report->exit_code);
+  fflush(stream);
+}
+
+// ---- Support --------------------------------------------------------------------------------
+
+typedef struct support_cell {
+  uint64_t claimed, asked;
+} support_cell;
+
+static void put_support_row(FILE *stream, const char *op, const support_cell *cells,
+                            const char *reason) {
+  for (int32_t type = 0; type < OPS_TYPE_COUNT; ++type) {
+    if (cells[type].asked == 0) continue;
+    fprintf(stream, "  %-28s %-12s %" PRIu64 " of %" PRIu64 "\n", op, oc_element_name(type),
+            cells[type].claimed, cells[type].asked);
+  }
+  if (reason) fprintf(stream, "  %-28s %-12s %s\n", "", "e.g.", reason);
+}
+
+void oc_console_support(FILE *stream, const oc_report *report) {
+  fputs("operator                       type         cases claimed\n", stream);
+  for (size_t i = 0; i < report->count;) {
+    if (report->results[i].case_index == OC_NO_CASE) break;
+    op_sums sums;
+    support_cell cells[OPS_TYPE_COUNT] = {{0, 0}};
+    const char *reason = NULL;
+    const size_t end = sum_operator(report, i, &sums);
+    for (; i < end; ++i) {
+      const oc_result *result = &report->results[i];
+      support_cell *cell = &cells[oc_case_main_type(&report->cases->items[result->case_index])];
+      ++cell->asked;
+      if (result->status == OC_STATUS_PASS) ++cell->claimed;
+      if (result->status != OC_STATUS_PASS && !reason) reason = result->message;
+    }
+    put_support_row(stream, sums.name, cells, reason);
+  }
+  fprintf(stream, "\n%" PRIu64 " of %zu cases are claimed\n", report->counts[OC_STATUS_PASS],
+          report->count);
+}

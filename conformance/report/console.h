@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The report as people watch it: what is on trial, progress, each failure as it happens with
+// the line that repeats it, a table of operators, the verdict.
+#ifndef OC_REPORT_CONSOLE_H_
+#define OC_REPORT_CONSOLE_H_
+
+#include "report/report.h"
+
+typedef struct oc_console {
+  FILE *stream;
+  bool live;  // a terminal: one progress line that is written over
+  double started;
+  double last_update;
+  size_t done;
+  size_t last_tenth;
+  size_t failures;
+} oc_console;
+
+oc_console oc_console_open(FILE *stream);
+void oc_console_greet(oc_console *console, const oc_report *report);
+void oc_console_result(oc_console *console, const oc_report *report, const oc_result *result);
+void oc_console_close(oc_console *console, const oc_report *report);
+
+// The table operator x type of what is claimed (mode support).
+void oc_console_support(FILE *stream, const oc_report *report);
+
+#endif  // OC_REPORT_CONSOLE_H_

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collecting results, and what they come to.
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ops_support/error.h"
+
+int32_t oc_report_init(oc_report *report, const oc_report_setup *setup, const oc_cases *cases,
+                       size_t selected, ops_error *error) {
+  memset(report, 0, sizeof *report);
+  report->setup = *setup;
+  report->cases = cases;
+  report->selected = selected;
+  report->capacity = selected + 8;  // and a few about the provider as a whole
+  report->results = calloc(report->capacity, sizeof *report->results);
+  if (!report->results) {
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for %zu results", selected);
+  }
+  const time_t now = time(NULL);
+  struct tm utc;
+  gmtime_r(&now, &utc);
+  strftime(report->started, sizeof report->started, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return OPS_OK;
+}
+
+void oc_report_finish(oc_report *report) {
+  free(report->results);
+  report->results = NULL;
+}
+
+// ---- Texts ----------------------------------------------------------------------------------
+
+// Bytes of the UTF-8 sequence at `at`, or 0 if there is none that XML and JSON both allow.
+static size_t sequence_length(const unsigned char *at, size_t left) {
+  if (at[0] < 0x80) return at[0] >= 0x20 && at[0] != 0x7f ? 1 : 0;
+  const size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+  if (at[0] < 0xc2 || at[0] > 0xf4 || length > left) return 0;
+  uint32_t code = at[0] & (0xffu >> (length + 1));
+  for (size_t i = 1; i < length; ++i) {
+    if ((at[i] & 0xc0) != 0x80) return 0;
+    code = code << 6 | (at[i] & 0x3fu);
+  }
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool legal = code >= least[length] && code <= 0x10ffff &&
+                     !(code >= 0xd800 && code <= 0xdfff) && (code & 0xfffe) != 0xfffe &&
+                     code >= 0xa0;
+  return legal ? length : 0;
+}
+
+void oc_text_clean(char *text, size_t size) {
+  if (size == 0) return;
+  text[size - 1] = 0;
+  unsigned char *at = (unsigned char *)text;
+  size_t left = strlen(text);
+  while (left > 0) {
+    size_t length = sequence_length(at, left);
+    if (length == 0) {
+      *at = *at == '\n' || *at == '\t' || *at == '\r' ? ' ' : '?';
+      length = 1;
+    }
+    at += length;
+    left -= length;
+  }
+}
+
+static void clean_identity(oc_identity *identity) {
+  oc_text_clean(identity->name, sizeof identity->name);
+  oc_text_clean(identity->vendor, sizeof identity->vendor);
+  oc_text_clean(identity->version, sizeof identity->version);
+  oc_text_clean(identity->path, sizeof identity->path);
+  oc_text_clean(identity->device, sizeof identity->device);
+  oc_text_clean(identity->architecture, sizeof identity->architecture);
+  oc_text_clean(identity->driver, sizeof identity->driver);
+  oc_text_clean(identity->fingerprint, sizeof identity->fingerprint);
+}
+
+void oc_report_greet(oc_report *report, const oc_hello *hello) {
+  report->hello = *hello;
+  clean_identity(&report->hello.candidate);
+  clean_identity(&report->hello.oracle);
+}
+
+static void clean_result(oc_result *result) {
+  oc_text_clean(result->metric, sizeof result->metric);
+  oc_text_clean(result->check, sizeof result->check);
+  oc_text_clean(result->expected, sizeof result->expected);
+  oc_text_clean(result->got, sizeof result->got);
+  oc_text_clean(result->inputs, sizeof result->inputs);
+  oc_text_clean(result->implementation, sizeof result->implementation);
+  oc_text_clean(result->message, sizeof result->message);
+  if (result->status < 0 || result->status >= OC_STATUS_COUNT) result->status = OC_STATUS_FAIL;
+}
+
+const oc_result *oc_report_add(oc_report *report, const oc_result *result) {
+  if (report->count == report->capacity) return result;  // cannot be: one answer per case
+  oc_result *kept = &report->results[report->count++];
+  *kept = *result;
+  clean_result(kept);
+  ++report->counts[kept->status];
+  return kept;
+}
+
+// ---- Closing --------------------------------------------------------------------------------
+
+static int compare_results(const void *a, const void *b) {
+  const uint32_t left = ((const oc_result *)a)->case_index;
+  const uint32_t right = ((const oc_result *)b)->case_index;
+  return (left > right) - (left < right);
+}
+
+void oc_report_close(oc_report *report, double seconds) {
+  qsort(report->results, report->count, sizeof *report->results, compare_results);
+  report->seconds = seconds;
+  report->exit_code = oc_exit_code(report->counts, report->selected, false);
+}
+
+bool oc_status_is_failure(int32_t status) {
+  static const bool failures[OC_STATUS_COUNT] = {
+      [OC_STATUS_FAIL] = true,  [OC_STATUS_CRASH] = true,     [OC_STATUS_TIMEOUT] = true,
+      [OC_STATUS_XPASS] = true, [OC_STATUS_UNTRUSTED] = true, [OC_STATUS_FLAKY] = true};
+  return status >= 0 && status < OC_STATUS_COUNT && failures[status];
+}
+
+// Precedence 5, 4, 1, 6, 2, 3, 0; 4, 2 and 3 do not come from statuses.
+int32_t oc_exit_code(const uint64_t counts[OC_STATUS_COUNT], size_t selected,
+                     bool harness_failed) {
+  if (harness_failed) return OC_EXIT_HARNESS;
+  for (int32_t status = 0; status < OC_STATUS_COUNT; ++status) {
+    if (counts[status] > 0 && oc_status_is_failure(status)) return OC_EXIT_NONCONFORMANT;
+  }
+  const bool incomplete =
+      counts[OC_STATUS_NOT_RUN] > 0 || selected == 0 || counts[OC_STATUS_PASS] == 0;
+  return incomplete ? OC_EXIT_INCOMPLETE : OC_EXIT_CONFORMANT;
+}
+
+const char *oc_exit_meaning(int32_t exit_code) {
+  static const char *const meanings[] = {
+      "conformant",
+      "not conformant",
+      "performance regression",
+      "inconclusive",
+      "usage or contract error",
+      "the harness itself failed",
+      "incomplete: something selected did not run, nothing was selected, or nothing passed"};
+  return exit_code >= 0 && exit_code <= OC_EXIT_INCOMPLETE ? meanings[exit_code] : "unknown";
+}
+
+const char *oc_report_id(const oc_report *report, const oc_result *result) {
+  if (result->case_index == OC_NO_CASE || result->case_index >= report->cases->count) {
+    return "provider";
+  }
+  return report->cases->items[result->case_index].id;
+}
+
+// ---- The line that repeats a case -----------------------------------------------------------
+
+static bool is_plain(const char *text) {
+  return text[0] && strspn(text,
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                           "-+_.,=/:@%") == strlen(text);
+}
+
+// `text` as one word of a POSIX shell.
+static void put_word(FILE *stream, const char *text) {
+  if (is_plain(text)) {
+    fputs(text, stream);
+    return;
+  }
+  fputc('\'', stream);
+  for (; *text; ++text) {
+    if (*text == '\'') fputs("'\\''", stream);
+    if (*text != '\'') fputc(*text, stream);
+  }
+  fputc('\'', stream);
+}
+
+static void put_option(FILE *stream, const char *name, const char *value) {
+  if (!value) return;
+  fprintf(stream, " --%s ", name);
+  put_word(stream, value);
+}
+
+char *oc_report_repeat(const oc_report *report, const oc_result *result) {
+  char *line = NULL;
+  size_t size = 0;
+  FILE *stream = open_memstream(&line, &size);
+  if (!stream) return NULL;
+  const oc_report_setup *setup = &report->setup;
+  fputs("opsconform", stream);
+  put_option(stream, "provider", setup->provider);
+  put_option(stream, "contracts", setup->contracts_given ? setup->contracts : NULL);
+  put_option(stream, "oracle", setup->oracle);
+  put_option(stream, "require", setup->require);
+  for (size_t i = 0; i < setup->option_count; ++i) {
+    put_option(stream, "option", setup->options[i]);
+  }
+  if (setup->profile != OC_PROFILE_STANDARD) {
+    put_option(stream, "profile", oc_profile_name(setup->profile));
+  }
+  fprintf(stream, " --timeout %g --seed %" PRIu64, setup->timeout, setup->seed);
+  if (result->case_index != OC_NO_CASE) {
+    put_option(stream, "filter", oc_report_id(report, result));
+  }
+  if (fclose(stream) == 0) return line;
+  free(line);
+  return NULL;
+}

@@ -87,10 +87,11 @@ static void test_not_numbers(void **unused) {
 // Every 16-bit pattern that is a number comes back as it was.
 static void test_round_trip(void **unused) {
   (void)unused;
-  static const int32_t types[] = {OPS_TYPE_FLOAT16, OPS_TYPE_BFLOAT16, OPS_TYPE_FLOAT8E4M3FN,
-                                  OPS_TYPE_FLOAT8E4M3FNUZ, OPS_TYPE_FLOAT8E5M2,
-                                  OPS_TYPE_FLOAT8E5M2FNUZ, OPS_TYPE_FLOAT4E2M1,
-                                  OPS_TYPE_FLOAT8E8M0, OPS_TYPE_INT4, OPS_TYPE_UINT16};
+  static const int32_t types[] = {OPS_TYPE_FLOAT16,      OPS_TYPE_BFLOAT16,
+                                  OPS_TYPE_FLOAT8E4M3FN, OPS_TYPE_FLOAT8E4M3FNUZ,
+                                  OPS_TYPE_FLOAT8E5M2,   OPS_TYPE_FLOAT8E5M2FNUZ,
+                                  OPS_TYPE_FLOAT4E2M1,   OPS_TYPE_FLOAT8E8M0,
+                                  OPS_TYPE_INT4,         OPS_TYPE_UINT16};
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
     const uint64_t patterns = (uint64_t)1 << oc_element_bits(types[i]);
     for (uint64_t bits = 0; bits < patterns; ++bits) {

@@ -32,8 +32,7 @@ static size_t check_cover(const uint32_t *rows, size_t count, size_t factors) {
     chosen += selected[i];
     for (size_t a = 0; a < factors; ++a) {
       for (size_t b = a; b < factors; ++b) {
-        assert_true(
-            covered(rows, selected, count, factors, a, b, rows + i * factors));
+        assert_true(covered(rows, selected, count, factors, a, b, rows + i * factors));
       }
     }
   }

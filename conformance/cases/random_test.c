@@ -102,9 +102,9 @@ static void test_integers(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_philox),       cmocka_unit_test(test_hash),
-      cmocka_unit_test(test_seed),         cmocka_unit_test(test_independence),
-      cmocka_unit_test(test_moments),      cmocka_unit_test(test_integers),
+      cmocka_unit_test(test_philox),  cmocka_unit_test(test_hash),
+      cmocka_unit_test(test_seed),    cmocka_unit_test(test_independence),
+      cmocka_unit_test(test_moments), cmocka_unit_test(test_integers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

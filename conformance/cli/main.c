@@ -80,7 +80,8 @@ static void find_places(session *run) {
   if (options->contracts) {
     snprintf(run->contracts_path, sizeof run->contracts_path, "%s", options->contracts);
   }
-  if (options->oracle) snprintf(run->oracle_path, sizeof run->oracle_path, "%s", options->oracle);
+  if (options->oracle)
+    snprintf(run->oracle_path, sizeof run->oracle_path, "%s", options->oracle);
 }
 
 // ---- Cases ----------------------------------------------------------------------------------
@@ -207,8 +208,8 @@ static int32_t run_cases(session *run, ops_error *error) {
 typedef int32_t (*format_fn)(const oc_report *report, char **out_text, ops_error *error);
 
 static int32_t write_reports(const session *run, ops_error *error) {
-  static const format_fn formats[OC_FORMAT_COUNT] = {[OC_FORMAT_JSON] = oc_report_json,
-                                                     [OC_FORMAT_JUNIT] = oc_report_junit};
+  static const format_fn formats[OC_FORMAT_COUNT] = {
+      [OC_FORMAT_JSON] = oc_report_json, [OC_FORMAT_JUNIT] = oc_report_junit};
   for (size_t i = 0; i < run->options.report_count; ++i) {
     const oc_report_file *file = &run->options.reports[i];
     char *text = NULL;

@@ -49,10 +49,10 @@ static int32_t read_once(const char **target, const char *name, const char *text
   return OPS_OK;
 }
 
-#define READ_ONCE(field)                                                                  \
-  static int32_t read_##field(oc_options *options, const char *name, const char *text,    \
-                              ops_error *error) {                                         \
-    return read_once(&options->field, name, text, error);                                 \
+#define READ_ONCE(field)                                                               \
+  static int32_t read_##field(oc_options *options, const char *name, const char *text, \
+                              ops_error *error) {                                      \
+    return read_once(&options->field, name, text, error);                              \
   }
 READ_ONCE(provider)
 READ_ONCE(contracts)
@@ -210,9 +210,11 @@ static int32_t read_version(oc_options *options, const char *name, const char *t
 // ---- The table ------------------------------------------------------------------------------
 
 static const option_row kOptions[] = {
-    {"provider", "LIB", "the provider on trial: a path, or a bare name such as cpu, looked for "
-                        "in the working directory, the installed provider folder, then by the "
-                        "dynamic loader", read_provider},
+    {"provider", "LIB",
+     "the provider on trial: a path, or a bare name such as cpu, looked for "
+     "in the working directory, the installed provider folder, then by the "
+     "dynamic loader",
+     read_provider},
     {"option", "KEY=VALUE", "an option for the provider's instance; may be repeated",
      read_option},
     {"contracts", "DIR", "contracts, a folder or one file; the installed ones else",
@@ -346,7 +348,8 @@ void oc_options_help(FILE *stream) {
   }
   fputs(
       "\nfiles\n"
-      "  A FILE of --require has one line per operator: its name, then types or '*'; '#' begins "
+      "  A FILE of --require has one line per operator: its name, then types or '*'; '#' "
+      "begins "
       "a comment.\n\n"
       "exit codes\n"
       "  0  conformant\n"
@@ -355,7 +358,8 @@ void oc_options_help(FILE *stream) {
       "  3  inconclusive\n"
       "  4  usage or contract error\n"
       "  5  the harness itself failed\n"
-      "  6  incomplete: something selected did not run, nothing was selected, or nothing passed\n"
+      "  6  incomplete: something selected did not run, nothing was selected, or nothing "
+      "passed\n"
       "  Where several hold, the first of 5, 4, 1, 6, 2, 3, 0.\n\n"
       "refused in this version\n  ",
       stream);

@@ -10,14 +10,14 @@
 
 #define OC_OPTIONS_MAX_LIST 64  // --option and --report, each
 
-#define OC_MODE_LIST(X)                     \
-  X(OC_MODE_CORRECTNESS, "correctness")     \
-  X(OC_MODE_SUPPORT, "support")             \
+#define OC_MODE_LIST(X)                 \
+  X(OC_MODE_CORRECTNESS, "correctness") \
+  X(OC_MODE_SUPPORT, "support")         \
   X(OC_MODE_LIST_CASES, "list")
 typedef enum oc_mode { OC_MODE_LIST(OC_ENUM_ITEM) OC_MODE_COUNT } oc_mode;
 
-#define OC_FORMAT_LIST(X)          \
-  X(OC_FORMAT_JSON, "json")        \
+#define OC_FORMAT_LIST(X)   \
+  X(OC_FORMAT_JSON, "json") \
   X(OC_FORMAT_JUNIT, "junit")
 typedef enum oc_format { OC_FORMAT_LIST(OC_ENUM_ITEM) OC_FORMAT_COUNT } oc_format;
 
@@ -51,8 +51,8 @@ typedef struct oc_options {
   bool version;
 } oc_options;
 
-// INVALID_ARGUMENT for anything unknown, repeated, malformed, or documented but not available in
-// this version.
+// INVALID_ARGUMENT for anything unknown, repeated, malformed, or documented but not available
+// in this version.
 int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *error);
 void oc_options_help(FILE *stream);
 

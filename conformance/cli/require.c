@@ -110,7 +110,8 @@ static int32_t read_lines(oc_require *require, const oc_contracts *contracts, FI
     }
     OPS_RETURN_IF_ERROR(read_line(require, contracts, at, line));
   }
-  if (ferror(stream)) return ops_error_set(at->error, OPS_ERROR_IO, "'%s': cannot be read", at->path);
+  if (ferror(stream))
+    return ops_error_set(at->error, OPS_ERROR_IO, "'%s': cannot be read", at->path);
   if (require->count == 0) return fail(at, "no operator is listed in", at->path);
   return OPS_OK;
 }

@@ -24,7 +24,7 @@
 typedef struct oc_report_setup {
   const char *provider;        // as given
   const char *contracts;       // folder or file
-  bool contracts_given;   // by the user: then a repeat line names it
+  bool contracts_given;        // by the user: then a repeat line names it
   const char *oracle;          // NULL: the bundled one
   const char *require;         // NULL: none
   const char *filter;          // NULL: all

@@ -77,8 +77,8 @@ static void test_rights(void **unused) {
   oc_beacon *beacon = make_beacon();
   oc_guard guard;
   char text[200];
-  assert_int_equal(
-      oc_guard_init(&guard, 24, 8, 0, OC_PLACE_END, OC_ROLE_INPUT, 1, &error), OPS_OK);
+  assert_int_equal(oc_guard_init(&guard, 24, 8, 0, OC_PLACE_END, OC_ROLE_INPUT, 1, &error),
+                   OPS_OK);
   assert_int_equal(oc_guard_protect(&guard, OC_ACCESS_READ, &error), OPS_OK);
   assert_int_equal(touch_byte(&guard, beacon, 5, READ), 0);
   assert_int_equal(touch_byte(&guard, beacon, 5, WRITE), SIGSEGV);
@@ -99,9 +99,9 @@ static void test_alignment_and_slack(void **unused) {
     for (int place = OC_PLACE_END; place <= OC_PLACE_START; ++place) {
       oc_guard guard;
       int64_t offset = 0;
-      assert_int_equal(oc_guard_init(&guard, 37, alignment, 5, (oc_place)place,
-                                     OC_ROLE_OUTPUT, 0, &error),
-                       OPS_OK);
+      assert_int_equal(
+          oc_guard_init(&guard, 37, alignment, 5, (oc_place)place, OC_ROLE_OUTPUT, 0, &error),
+          OPS_OK);
       assert_int_equal((uintptr_t)guard.data % alignment, 0);
       assert_true(guard.data >= guard.pages);
       assert_true(guard.data + 37 + 5 <= guard.pages + guard.pages_size);
@@ -119,9 +119,8 @@ static void test_limits(void **unused) {
   (void)unused;
   ops_error error = OPS_ERROR_INIT;
   oc_guard guard;
-  assert_int_equal(
-      oc_guard_init(&guard, 8, 3, 0, OC_PLACE_END, OC_ROLE_OUTPUT, 0, &error),
-      OPS_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(oc_guard_init(&guard, 8, 3, 0, OC_PLACE_END, OC_ROLE_OUTPUT, 0, &error),
+                   OPS_ERROR_INVALID_ARGUMENT);
   assert_int_equal(
       oc_guard_init(&guard, UINT64_MAX - 4, 1, 8, OC_PLACE_END, OC_ROLE_OUTPUT, 0, &error),
       OPS_ERROR_OUT_OF_MEMORY);
@@ -155,9 +154,12 @@ static void test_poison(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ends),   cmocka_unit_test(test_rights),
-      cmocka_unit_test(test_alignment_and_slack), cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_empty),  cmocka_unit_test(test_poison),
+      cmocka_unit_test(test_ends),
+      cmocka_unit_test(test_rights),
+      cmocka_unit_test(test_alignment_and_slack),
+      cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_poison),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

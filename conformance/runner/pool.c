@@ -48,7 +48,7 @@ typedef struct pool {
   bool greeted;       // a worker has said hello
   bool closed_badly;  // reported once
   bool stopped;       // the providers do not open any more
-  bool refused;      // and never did
+  bool refused;       // and never did
   ops_error *error;
   int32_t status;
 } pool;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Workers that do what bad providers do. Expected: each death is charged to the case in which it
-// happened and to no other, every case is answered once, and the following cases run.
+// Workers that do what bad providers do. Expected: each death is charged to the case in which
+// it happened and to no other, every case is answered once, and the following cases run.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,13 +22,24 @@
 #define CASES 12
 
 // What a case does; the memory is shared so that repeats can be told from first runs.
-typedef enum deed { PASS, FAIL, SEGV, EXIT0, EXIT3, ABORT, HANG, SCRIBBLE, ONCE, CLOSE_FDS } deed;
+typedef enum deed {
+  PASS,
+  FAIL,
+  SEGV,
+  EXIT0,
+  EXIT3,
+  ABORT,
+  HANG,
+  SCRIBBLE,
+  ONCE,
+  CLOSE_FDS
+} deed;
 
 typedef struct script {
   deed deeds[CASES];
   int runs[CASES];
   int opens;
-  int open_status;   // OPS_OK or what open answers
+  int open_status;  // OPS_OK or what open answers
   bool open_crash;
   int close_status;
   bool close_hang;
@@ -140,13 +151,14 @@ static int32_t run_script(script *play, uint32_t jobs, record *log, ops_error *e
       .open_timeout = 0.6,
       .job = {.context = play, .open = fake_open, .run = fake_run, .close = fake_close}};
   memset(log, 0, sizeof *log);
-  const oc_pool_events events = {.context = log, .hello = on_hello, .refused = on_refused, .result = on_result};
+  const oc_pool_events events = {
+      .context = log, .hello = on_hello, .refused = on_refused, .result = on_result};
   return oc_pool_run(&options, &events, indices, CASES, error);
 }
 
 static script *shared_script(void) {
-  script *play = mmap(NULL, sizeof *play, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                      -1, 0);
+  script *play =
+      mmap(NULL, sizeof *play, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   assert_ptr_not_equal(play, MAP_FAILED);
   return play;
 }
@@ -156,9 +168,9 @@ static void test_deaths(void **unused) {
   static const deed deeds[CASES] = {PASS, SEGV,  PASS, EXIT0,    HANG, PASS,
                                     FAIL, ABORT, PASS, SCRIBBLE, ONCE, EXIT3};
   static const oc_status expected[CASES] = {
-      OC_STATUS_PASS,  OC_STATUS_CRASH, OC_STATUS_PASS, OC_STATUS_CRASH,
-      OC_STATUS_TIMEOUT, OC_STATUS_PASS, OC_STATUS_FAIL, OC_STATUS_CRASH,
-      OC_STATUS_PASS,  OC_STATUS_CRASH, OC_STATUS_FLAKY, OC_STATUS_CRASH};
+      OC_STATUS_PASS,    OC_STATUS_CRASH, OC_STATUS_PASS,  OC_STATUS_CRASH,
+      OC_STATUS_TIMEOUT, OC_STATUS_PASS,  OC_STATUS_FAIL,  OC_STATUS_CRASH,
+      OC_STATUS_PASS,    OC_STATUS_CRASH, OC_STATUS_FLAKY, OC_STATUS_CRASH};
   for (uint32_t jobs = 1; jobs <= 3; jobs += 2) {
     script *play = shared_script();
     record log;
@@ -243,8 +255,8 @@ static void test_close(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_deaths),       cmocka_unit_test(test_closed_descriptors),
-      cmocka_unit_test(test_open_fails),   cmocka_unit_test(test_open_crashes),
+      cmocka_unit_test(test_deaths),     cmocka_unit_test(test_closed_descriptors),
+      cmocka_unit_test(test_open_fails), cmocka_unit_test(test_open_crashes),
       cmocka_unit_test(test_close),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,6 @@ int ref_attr_is(const ops_kernel *kernel, const char *name, const char *text,
   return same_text(attribute->strings[0], text);
 }
 
-// ---- Shapes
 int64_t ref_node_int(const ops_node *node, const char *name, int64_t otherwise) {
   for (uint64_t i = 0; i < node->attribute_count; ++i) {
     const ops_attribute *attribute =
@@ -49,7 +48,7 @@ int64_t ref_node_int(const ops_node *node, const char *name, int64_t otherwise) 
   return otherwise;
 }
 
-// -----------------------------------------------------------------------------------
+// ---- Shapes -------------------------------------------------------------------------------
 
 int ref_has(const ref_prepare *prepare, uint64_t input) {
   return input < prepare->input_count && prepare->inputs[input].present;

@@ -37,15 +37,18 @@
   .output_stride = sizeof(ops_arg_def)
 #define NO_INPUTS .inputs = NULL, .input_count = 0, .input_stride = sizeof(ops_arg_def)
 
-#define KERNEL(text, first, ref, shape_class, ...)                                     \
-  {                                                                                    \
-    .struct_size = sizeof(ops_kernel_def), .domain = OPS_STR(""), .op = OPS_STR(text), \
-    .since = (first), .until = 0, .name = OPS_STR("reference " text), __VA_ARGS__,     \
-    .flags = OPS_KERNEL_REENTRANT, .dynamic_shape = (shape_class),                     \
-    .determinism = OPS_DETERMINISM_BITWISE, .compute_type = OPS_TYPE_DOUBLE,           \
-    .accumulation_type = OPS_TYPE_DOUBLE, .api = &ref_kernel_api, .context = (ref)     \
+#define KERNEL(text, first, last, ref, shape_class, ...)                                \
+  {                                                                                     \
+    .struct_size = sizeof(ops_kernel_def), .domain = OPS_STR(""), .op = OPS_STR(text),  \
+    .since = (first), .until = (last), .name = OPS_STR("reference " text), __VA_ARGS__, \
+    .flags = OPS_KERNEL_REENTRANT, .dynamic_shape = (shape_class),                      \
+    .determinism = OPS_DETERMINISM_BITWISE, .compute_type = OPS_TYPE_DOUBLE,            \
+    .accumulation_type = OPS_TYPE_DOUBLE, .api = &ref_kernel_api, .context = (ref)      \
   }
-#define ROW(text, first, ref, ...) KERNEL(text, first, ref, OPS_DYNAMIC_FULL, __VA_ARGS__)
+#define ROW(text, first, ref, ...) KERNEL(text, first, 0, ref, OPS_DYNAMIC_FULL, __VA_ARGS__)
+// The last opset is `last`.
+#define ROW_UNTIL(text, first, last, ref, ...) \
+  KERNEL(text, first, last, ref, OPS_DYNAMIC_FULL, __VA_ARGS__)
 
 #define OUT_SAME(set) OUT("Y", "T", set)
 #define OUT_BOOL(set) OUT("Y", "", REF_BOOLEAN)
@@ -68,6 +71,7 @@
 #define REDUCE_TYPES (REF_REALS | REF_WIDE_INTEGERS)
 #define EXTREME_TYPES \
   (REDUCE_TYPES | OPS_TYPE_BIT(OPS_TYPE_INT8) | OPS_TYPE_BIT(OPS_TYPE_UINT8) | REF_BOOLEAN)
+#define FLOAT32 OPS_TYPE_BIT(OPS_TYPE_FLOAT)
 #define PRODUCT_TYPES (REF_REALS | REF_WIDE_INTEGERS)
 
 static const ops_kernel_def kernels[] = {
@@ -209,6 +213,45 @@ static const ops_kernel_def kernels[] = {
     ROW("ConvTranspose", 1, &ref_conv_transpose,
         INPUTS(IN("X", "T", REF_REALS), IN("W", "T", REF_REALS), OPT("B", "T", REF_REALS)),
         OUTPUTS(OUT("Y", "T", REF_REALS))),
+
+    // Normalisation.
+    ROW("LayerNormalization", 17, &ref_layer_normalization,
+        INPUTS(IN("X", "T", REF_REALS), IN("Scale", "T", REF_REALS), OPT("B", "T", REF_REALS)),
+        OUTPUTS(OUT("Y", "T", REF_REALS), OPT_OUT("Mean", "U", REF_REALS),
+                OPT_OUT("InvStdDev", "U", REF_REALS))),
+    ROW("RMSNormalization", 23, &ref_rms_normalization,
+        INPUTS(IN("X", "T", REF_REALS), IN("scale", "V", REF_REALS)),
+        OUTPUTS(OUT("Y", "V", REF_REALS))),
+    ROW("InstanceNormalization", 1, &ref_instance_normalization,
+        INPUTS(IN("input", "T", REF_REALS), IN("scale", "T", REF_REALS),
+               IN("B", "T", REF_REALS)),
+        OUTPUTS(OUT("output", "T", REF_REALS))),
+    ROW("GroupNormalization", 18, &ref_group_normalization,
+        INPUTS(IN("X", "T", REF_REALS), IN("scale", "T", REF_REALS),
+               IN("bias", "T", REF_REALS)),
+        OUTPUTS(OUT("Y", "T", REF_REALS))),
+    ROW("MeanVarianceNormalization", 9, &ref_mean_variance_normalization,
+        INPUTS(IN("X", "T", REF_REALS)), OUTPUTS(OUT("Y", "T", REF_REALS))),
+    ROW("LpNormalization", 1, &ref_lp_normalization, INPUTS(IN("input", "T", REF_REALS)),
+        OUTPUTS(OUT("output", "T", REF_REALS))),
+    ROW("Dropout", 7, &ref_dropout,
+        INPUTS(IN("data", "T", REF_REALS | REF_FLOAT8),
+               OPT("ratio", "T1", REF_REALS | REF_FLOAT8),
+               OPT("training_mode", "T2", REF_BOOLEAN)),
+        OUTPUTS(OUT("output", "T", REF_REALS | REF_FLOAT8),
+                OPT_OUT("mask", "M", REF_REALS | REF_BOOLEAN | REF_FLOAT8))),
+
+    // Images.
+    ROW_UNTIL("Resize", 10, 10, &ref_resize,
+              INPUTS(IN("X", "T", REF_ALL), SHAPE("scales", "", FLOAT32)),
+              OUTPUTS(OUT("Y", "T", REF_ALL))),
+    ROW("Resize", 11, &ref_resize,
+        INPUTS(IN("X", "T1", REF_ALL), OPT("roi", "T2", REF_REALS),
+               OPT_SHAPE("scales", "", FLOAT32), OPT_SHAPE("sizes", "", REF_INT64)),
+        OUTPUTS(OUT("Y", "T1", REF_ALL))),
+    ROW("Upsample", 7, &ref_upsample,
+        INPUTS(IN("X", "T", REF_ALL), OPT_SHAPE("scales", "", FLOAT32)),
+        OUTPUTS(OUT("Y", "T", REF_ALL))),
 };
 
 const ops_provider ref_provider = {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dropout in inference: the input, and a mask that is true everywhere. Training mode with a
+// ratio above 0 is random and refused when it is asked for.
+
+#include "operators.h"
+
+static int32_t prepare(ref_prepare *p) {
+  if (p->output_count > 1) {
+    p->outputs[1].type = p->kernel->opset < 10 ? p->inputs[0].type : OPS_TYPE_BOOL;
+    RETURN_IF_ERROR(ref_same_shape(p, 1, 0));
+  }
+  return ref_same_shape(p, 0, 0);
+}
+
+static int is_random(const ref_run *run) {
+  int training =
+      ref_given(run, 2) && run->inputs[2].count == 1 && ref_int_at(&run->inputs[2], 0) != 0;
+  double ratio =
+      ref_given(run, 1) && run->inputs[1].count == 1 ? ref_at(&run->inputs[1], 0) : 0.5;
+  return training && ratio != 0;
+}
+
+static int32_t execute(ref_run *run) {
+  if (is_random(run))
+    return ref_refuse(run,
+                      "input training_mode: expected false, or a ratio of 0; random dropout "
+                      "is not supported");
+  RETURN_IF_ERROR(ref_copy_elements(run, &run->inputs[0], &run->outputs[0]));
+  if (!ref_wanted(run, 1)) return OPS_OK;
+  const ref_view *mask = &run->outputs[1];
+  const double one = 1;
+  for (int64_t i = 0; i < mask->count; ++i) ref_store(mask, ref_offset_of(mask, i), 1, 1, &one);
+  return OPS_OK;
+}
+
+// A constant training_mode that is true cannot be claimed.
+static const char *refuse(const ops_node *node) {
+  if (node->input_count < 3) return NULL;
+  const ops_operand *mode = (const void *)((const char *)node->inputs + 2 * node->input_stride);
+  ref_view view;
+  if (mode->type == NULL) return NULL;
+  if (mode->constant == NULL || ref_view_init(&view, &mode->constant->dense, NULL) != OPS_OK ||
+      view.count != 1 || ref_int_at(&view, 0) != 0)
+    return "input training_mode must be a constant false; random dropout is not supported";
+  return NULL;
+}
+
+const ref_op ref_dropout = {0, prepare, execute, NULL, refuse};

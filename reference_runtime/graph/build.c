@@ -91,7 +91,10 @@ static int32_t convert_type(builder *b, rt_graph *graph, const rt_model_type *fr
     if (!dims) return no_memory(b);
     for (int32_t i = 0; i < from->rank; ++i) {
       const rt_model_dim *dim = &from->dims[i];
-      const char *param = dim->param.size ? text_of(b, dim->param) : NULL;
+      // Exporters write "?" for every dimension they do not know.
+      const int is_name = dim->param.size > 0 && !str_equal(dim->param, (ops_str)OPS_STR("?"));
+      const char *param = is_name ? text_of(b, dim->param) : NULL;
+      if (is_name && !param) return no_memory(b);
       dims[i] = dim->value >= 0 ? rt_dim_const(dim->value)
                 : param         ? rt_symbols_named(graph->symbols, param)
                                 : rt_dim_unknown();
@@ -666,11 +669,11 @@ static int32_t declare_values(builder *b, scope *s, const rt_model_value_info *i
     if (!name) return no_memory(b);
     rt_value *value = rt_names_find(&s->names, name);
     if (!value || value->kind != RT_VALUE_OUTPUT || value->graph != s->graph ||
-        value->type.kind != RT_TYPE_UNKNOWN) {
+        value->declared.kind != RT_TYPE_UNKNOWN) {
       continue;
     }
     OPS_RETURN_IF_ERROR(convert_type(b, s->graph, &infos[i].type, &type));
-    OPS_RETURN_IF_ERROR(rt_value_set_type(value, &type, b->error));
+    OPS_RETURN_IF_ERROR(rt_value_set_declared(value, &type, b->error));
   }
   return OPS_OK;
 }

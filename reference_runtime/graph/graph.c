@@ -229,7 +229,7 @@ int32_t rt_graph_add_input(rt_graph *graph, const char *name, const rt_type *typ
   }
   rt_value *value = rt_graph_new_value(graph, RT_VALUE_INPUT, name);
   if (!value) return rt_graph_no_memory(error);
-  value->type = copy;
+  value->type = value->declared = copy;
   graph->inputs[graph->input_count++] = value;
   if (out_value) *out_value = value;
   return OPS_OK;
@@ -350,6 +350,12 @@ int32_t rt_graph_add_output(rt_graph *graph, const char *name, rt_value *value,
 
 int32_t rt_value_set_type(rt_value *value, const rt_type *type, ops_error *error) {
   return rt_graph_copy_type(value->graph, type, &value->type, error);
+}
+
+int32_t rt_value_set_declared(rt_value *value, const rt_type *type, ops_error *error) {
+  OPS_RETURN_IF_ERROR(rt_graph_copy_type(value->graph, type, &value->declared, error));
+  if (value->type.kind == RT_TYPE_UNKNOWN) value->type = value->declared;
+  return OPS_OK;
 }
 
 int32_t rt_value_set_contents(rt_value *value, const rt_dim *contents, int64_t count,

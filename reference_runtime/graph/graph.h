@@ -52,7 +52,8 @@ struct rt_value {
   int32_t kind;      // RT_VALUE_*
   const char *name;  // not empty, unique in its graph
   rt_graph *graph;
-  rt_type type;  // what is known of it; see infer/
+  rt_type type;      // what is known of it; see infer/
+  rt_type declared;  // what the model says of it, if anything
 
   rt_node *producer;  // OUTPUT, else NULL
   uint32_t output_index;
@@ -252,6 +253,8 @@ int32_t rt_node_add_origins_of(rt_node *node, const rt_node *from, ops_error *er
 
 // Sets what is known of a value; dims and elements are copied into the arena.
 int32_t rt_value_set_type(rt_value *value, const rt_type *type, ops_error *error);
+// Likewise what the model declares; becomes the type too if that is unknown.
+int32_t rt_value_set_declared(rt_value *value, const rt_type *type, ops_error *error);
 // count -1: nothing is known.
 int32_t rt_value_set_contents(rt_value *value, const rt_dim *contents, int64_t count,
                               ops_error *error);

@@ -268,8 +268,9 @@ static int32_t broadcast_dim(const rt_infer_context *ctx, rt_dim a, rt_dim b, in
                          "one side and %lld on the other, expected the same or 1",
                          axis, (long long)a.value, (long long)b.value);
   } else {
-    // A number other than 1 decides; two symbols may be anything.
-    *out = rt_dim_is_const(a) ? a : rt_dim_is_const(b) ? b : rt_dim_unknown();
+    // A number other than 1 decides. Two expressions are equal or one is 1, hence the larger
+    // one (but for 0 against 1, where the axis is empty).
+    *out = rt_dim_is_const(a) ? a : rt_dim_is_const(b) ? b : rt_dim_max(ctx->symbols, a, b);
   }
   return OPS_OK;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A tool of the tests: loads a model, infers, and prints one line "name<TAB>type" for every
-// value, or with --print the whole graph. Exit code 1 with a message on failure.
+// value, or with --print the whole graph. --set=NAME=NUMBER gives a symbol a value; dimensions
+// that follow from such values are printed as numbers. Exit code 1 with a message on failure.
 #include <ops_support/error.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/build.h"
@@ -14,24 +16,67 @@ static void print_note(void *user, const rt_node *node, const char *text) {
   fprintf(stderr, "note: %s: %s\n", node ? node->name : "", text);
 }
 
-static void print_values(const rt_graph *graph) {
-  char text[2048];
-  for (const rt_value *value = graph->first_value; value; value = value->next) {
-    printf("%s\t%s\n", value->name,
-           rt_type_format(graph->symbols, &value->type, text, sizeof text));
+typedef struct request {
+  const char *path;
+  int whole;
+  char **settings;  // arguments "--set=NAME=NUMBER"
+  int setting_count;
+} request;
+
+// The number that the settings give the symbol; -1 if none does.
+static int64_t setting_of(const request *what, const char *symbol) {
+  const size_t length = strlen(symbol);
+  for (int i = 0; i < what->setting_count; ++i) {
+    const char *setting = what->settings[i] + strlen("--set=");
+    if (strncmp(setting, symbol, length) == 0 && setting[length] == '=') {
+      return strtoll(setting + length + 1, NULL, 10);
+    }
   }
+  return -1;
 }
 
-static int32_t dump(const char *path, int whole, ops_error *error) {
+// `type` with every dimension that the symbols' values decide as a number, in `dims`.
+static rt_type evaluated(const rt_symbols *symbols, const rt_type *type, const int64_t *values,
+                         rt_dim *dims) {
+  rt_type result = *type;
+  if (type->kind != RT_TYPE_TENSOR || type->rank < 1) return result;
+  for (int32_t i = 0; i < type->rank; ++i) {
+    int64_t value;
+    dims[i] = type->dims[i];
+    if (rt_dim_evaluate(symbols, dims[i], values, rt_symbols_count(symbols), &value)) {
+      dims[i] = rt_dim_const(value);
+    }
+  }
+  result.dims = dims;
+  return result;
+}
+
+static void print_values(const rt_graph *graph, const request *what) {
+  char text[2048];
+  rt_dim dims[OPS_MAX_RANK];
+  const uint32_t count = rt_symbols_count(graph->symbols);
+  int64_t *values = calloc(count + (size_t)1, sizeof *values);
+  if (!values) return;
+  for (uint32_t i = 0; i < count; ++i) {
+    values[i] = setting_of(what, rt_symbols_name(graph->symbols, i));
+  }
+  for (const rt_value *value = graph->first_value; value; value = value->next) {
+    const rt_type type = evaluated(graph->symbols, &value->type, values, dims);
+    printf("%s\t%s\n", value->name, rt_type_format(graph->symbols, &type, text, sizeof text));
+  }
+  free(values);
+}
+
+static int32_t dump(const request *what, ops_error *error) {
   const rt_infer_options options = {.note = print_note};
   rt_model *model = NULL;
   rt_graph *graph = NULL;
-  int32_t status = rt_model_load_file(path, NULL, &model, error);
+  int32_t status = rt_model_load_file(what->path, NULL, &model, error);
   if (status == OPS_OK) status = rt_graph_from_model(model, NULL, &graph, error);
   if (status == OPS_OK) status = rt_infer_graph(graph, &options, error);
   if (status == OPS_OK) status = rt_graph_verify(graph, error);
-  if (status == OPS_OK && whole) rt_graph_print(graph, stdout);
-  if (status == OPS_OK && !whole) print_values(graph);
+  if (status == OPS_OK && what->whole) rt_graph_print(graph, stdout);
+  if (status == OPS_OK && !what->whole) print_values(graph, what);
   rt_graph_destroy(graph);
   rt_model_destroy(model);
   return status;
@@ -39,12 +84,17 @@ static int32_t dump(const char *path, int whole, ops_error *error) {
 
 int main(int argc, char **argv) {
   ops_error error = OPS_ERROR_INIT;
-  const int whole = argc == 3 && strcmp(argv[1], "--print") == 0;
-  if (argc != 2 && !whole) {
-    fprintf(stderr, "usage: graph_dump [--print] MODEL.onnx\n");
+  request what = {.settings = argv + 1};
+  int at = 1;
+  if (at < argc && strcmp(argv[at], "--print") == 0) what.whole = 1, ++at;
+  what.settings = argv + at;
+  while (at < argc && strncmp(argv[at], "--set=", 6) == 0) ++at, ++what.setting_count;
+  if (at != argc - 1) {
+    fprintf(stderr, "usage: graph_dump [--print] [--set=NAME=NUMBER]... MODEL.onnx\n");
     return 2;
   }
-  if (dump(argv[argc - 1], whole, &error) == OPS_OK) return 0;
+  what.path = argv[at];
+  if (dump(&what, &error) == OPS_OK) return 0;
   fprintf(stderr, "error: %s\n", error.message);
   return 1;
 }

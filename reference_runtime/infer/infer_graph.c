@@ -71,46 +71,66 @@ static int is_own_symbol(const rt_value *value, rt_dim dim) {
   return strncmp(name, value->name, length < 64 ? length : 64) == 0;
 }
 
-static rt_dim close_dim(const rt_value *value, rt_dim found, rt_dim known) {
+static rt_dim close_dim(const rt_value *value, rt_dim found, rt_dim declared, rt_dim before) {
   if (!rt_dim_is_unknown(found)) return found;
-  if (rt_dim_is_const(known) && known.value >= 0) return known;
-  if (is_own_symbol(value, known)) return known;
+  if (rt_dim_is_const(declared) && declared.value >= 0) return declared;
+  if (is_own_symbol(value, before)) return before;
   return rt_symbols_fresh(value->graph->symbols, value->name);
 }
 
-// Stores `found`, completed from what the value says.
+static rt_dim dim_of(const rt_type *type, int32_t rank, int32_t axis) {
+  return type->kind == RT_TYPE_TENSOR && type->rank == rank ? type->dims[axis]
+                                                            : rt_dim_unknown();
+}
+
+// Stores `found`, completed from what the model declares.
 static int32_t store_tensor(driver *d, rt_value *value, const rt_type *found) {
+  static const rt_type nothing = {0};
   rt_dim dims[OPS_MAX_RANK];
-  const rt_type known = value->type;
-  const int fits = known.kind == RT_TYPE_TENSOR && !contradicts(found, &known);
+  const rt_type *declared = contradicts(found, &value->declared) ? &nothing : &value->declared;
   rt_type type = *found;
-  if (!type.elem_type && fits) type.elem_type = known.elem_type;
-  if (type.rank < 0 && fits) type.rank = known.rank;
+  if (declared->kind == RT_TYPE_TENSOR) {
+    if (!type.elem_type) type.elem_type = declared->elem_type;
+    if (type.rank < 0) type.rank = declared->rank;
+  }
   type.dims = dims;
   for (int32_t i = 0; i < type.rank; ++i) {
-    const rt_dim have = found->rank >= 0 ? found->dims[i] : rt_dim_unknown();
-    const rt_dim other = fits && known.rank == type.rank ? known.dims[i] : rt_dim_unknown();
-    dims[i] = close_dim(value, have, other);
+    dims[i] = close_dim(value, dim_of(found, type.rank, i), dim_of(declared, type.rank, i),
+                        dim_of(&value->type, type.rank, i));
     if (rt_dim_is_unknown(dims[i])) return no_memory(d);
   }
   return rt_value_set_type(value, &type, d->error);
 }
 
+// Where there is no rule, what is known stays: a declaration, or what a pass has set.
+static int32_t store_unknown(driver *d, rt_value *value) {
+  const rt_type *known = value->declared.kind ? &value->declared : &value->type;
+  rt_type open = rt_type_tensor(known->elem_type, known->rank, NULL);
+  rt_dim dims[OPS_MAX_RANK];
+  if (known->kind == RT_TYPE_TENSOR) {
+    if (open.rank > OPS_MAX_RANK) open.rank = RT_RANK_UNKNOWN;
+    for (int32_t i = 0; i < open.rank; ++i) {
+      const int is_number = rt_dim_is_const(known->dims[i]);
+      dims[i] = is_number ? known->dims[i] : rt_dim_unknown();
+    }
+    open.dims = dims;
+    OPS_RETURN_IF_ERROR(store_tensor(d, value, &open));
+  } else if (known->kind != RT_TYPE_UNKNOWN) {
+    OPS_RETURN_IF_ERROR(rt_value_set_type(value, known, d->error));
+  }
+  return rt_value_set_contents(value, NULL, -1, d->error);
+}
+
 static int32_t store(driver *d, rt_value *value, const rt_infer_output *found) {
-  if (contradicts(&found->type, &value->type)) {
-    OPS_RETURN_IF_ERROR(refute(d, value, &found->type, &value->type));
+  if (found->type.kind == RT_TYPE_UNKNOWN) return store_unknown(d, value);
+  if (contradicts(&found->type, &value->declared)) {
+    OPS_RETURN_IF_ERROR(refute(d, value, &found->type, &value->declared));
   }
   const int is_tensor = found->type.kind == RT_TYPE_TENSOR;
-  if (found->type.kind == RT_TYPE_UNKNOWN) {
-    if (value->type.kind == RT_TYPE_TENSOR) {
-      const rt_type open = rt_type_tensor(0, RT_RANK_UNKNOWN, NULL);
-      OPS_RETURN_IF_ERROR(store_tensor(d, value, &open));
-    }
-  } else if (is_tensor) {
-    OPS_RETURN_IF_ERROR(store_tensor(d, value, &found->type));
-  } else if (found->type.element || value->type.kind == RT_TYPE_UNKNOWN) {
-    OPS_RETURN_IF_ERROR(rt_value_set_type(value, &found->type, d->error));
-  }
+  const int take_declared = !is_tensor && !found->type.element && value->declared.kind;
+  const rt_type *type = take_declared ? &value->declared : &found->type;
+  OPS_RETURN_IF_ERROR(is_tensor ? store_tensor(d, value, type)
+                                : rt_value_set_type(value, type, d->error));
   return rt_value_set_contents(value, found->contents, found->contents_count, d->error);
 }
 
@@ -158,8 +178,8 @@ static int32_t open_values(driver *d, rt_graph *graph) {
   // What the model declares of its outputs helps where rules have nothing to say.
   for (uint32_t i = 0; i < graph->output_count; ++i) {
     rt_value *value = graph->outputs[i];
-    if (value->kind == RT_VALUE_OUTPUT && value->type.kind == RT_TYPE_UNKNOWN) {
-      value->type = graph->output_types[i];
+    if (value->kind == RT_VALUE_OUTPUT && value->declared.kind == RT_TYPE_UNKNOWN) {
+      value->declared = graph->output_types[i];
     }
   }
   return OPS_OK;
@@ -167,40 +187,101 @@ static int32_t open_values(driver *d, rt_graph *graph) {
 
 // --- Bodies ----------------------------------------------------------------------------------
 
-// Sets what a body's input is known to be, unless the model says more.
+// What a body's input is: what the model declares, as far as it says, else `type`.
 static int32_t set_body_input(driver *d, rt_graph *body, uint32_t index, const rt_type *type) {
   if (index >= body->input_count) return OPS_OK;
   rt_value *value = body->inputs[index];
-  const int declared = value->type.kind == RT_TYPE_TENSOR && value->type.elem_type &&
-                       (value->type.rank >= 0 || type->rank < 0);
-  if (declared || type->kind == RT_TYPE_UNKNOWN) return OPS_OK;
-  return rt_value_set_type(value, type, d->error);
+  const rt_type *declared = &value->declared;
+  rt_type merged = *type;
+  if (declared->kind == RT_TYPE_TENSOR && type->kind == RT_TYPE_TENSOR) {
+    if (declared->elem_type) merged.elem_type = declared->elem_type;
+    if (type->rank < 0) merged.rank = declared->rank, merged.dims = declared->dims;
+  } else if (declared->kind != RT_TYPE_UNKNOWN) {
+    merged = *declared;
+  }
+  return rt_value_set_type(value, &merged, d->error);
 }
 
-// What stays of a type when it may change from one iteration to the next.
-static rt_type without_shape(const rt_type *type) {
-  return type->kind == RT_TYPE_TENSOR ? rt_type_tensor(type->elem_type, RT_RANK_UNKNOWN, NULL)
-                                      : *type;
+// What is assumed of one carried value at the start of each iteration.
+typedef struct carried {
+  rt_type type;
+  rt_dim dims[OPS_MAX_RANK];
+} carried;
+
+static void assume(carried *c, const rt_value *value) {
+  c->type = value ? value->type : (rt_type){0};
+  if (c->type.kind == RT_TYPE_TENSOR && c->type.rank > 0) {
+    memcpy(c->dims, c->type.dims, (size_t)c->type.rank * sizeof *c->dims);
+    c->type.dims = c->dims;
+  }
 }
 
-static int32_t open_loop(driver *d, const rt_node *node, rt_graph *body) {
-  const rt_type iteration = rt_type_tensor(OPS_TYPE_INT64, 0, NULL);
-  const rt_type condition = rt_type_tensor(OPS_TYPE_BOOL, 0, NULL);
-  OPS_RETURN_IF_ERROR(set_body_input(d, body, 0, &iteration));
-  OPS_RETURN_IF_ERROR(set_body_input(d, body, 1, &condition));
-  for (uint32_t i = 2; i < node->input_count; ++i) {
-    if (!node->operands[i]) continue;
-    const rt_type carried = without_shape(&node->operands[i]->type);
-    OPS_RETURN_IF_ERROR(set_body_input(d, body, i, &carried));
+// Gives up what one iteration does not preserve. 1 if something was given up.
+static int weaken(carried *c, const rt_type *after) {
+  int changed = 0;
+  if (c->type.kind != RT_TYPE_TENSOR || c->type.rank < 0) return 0;
+  if (after->kind != RT_TYPE_TENSOR || after->rank != c->type.rank) {
+    c->type.rank = RT_RANK_UNKNOWN;
+    return 1;
+  }
+  for (int32_t i = 0; i < c->type.rank; ++i) {
+    if (!rt_dim_is_unknown(c->dims[i]) && !rt_dim_equal(c->dims[i], after->dims[i])) {
+      c->dims[i] = rt_dim_unknown();
+      changed = 1;
+    }
+  }
+  return changed;
+}
+
+// One attempt at a body: sets the carried inputs, infers, weakens. The carried values are
+// inputs first_in, ... and outputs first_out, ... of the body.
+static int32_t try_body(driver *d, rt_graph *body, carried *list, uint32_t count,
+                        uint32_t first_in, uint32_t first_out, int *out_changed) {
+  *out_changed = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    OPS_RETURN_IF_ERROR(set_body_input(d, body, first_in + i, &list[i].type));
+  }
+  OPS_RETURN_IF_ERROR(infer_tree(d, body));
+  for (uint32_t i = 0; i < count && first_out + i < body->output_count; ++i) {
+    *out_changed |= weaken(&list[i], &body->outputs[first_out + i]->type);
   }
   return OPS_OK;
 }
 
+#define MAX_ATTEMPTS 4
+
+// Loop: a carried value's shape is kept as far as an iteration preserves it. The first attempt
+// assumes the whole shape; an attempt that shows otherwise is followed by a weaker one.
+static int32_t infer_loop(driver *d, const rt_node *node, rt_graph *body) {
+  const rt_type iteration = rt_type_tensor(OPS_TYPE_INT64, 0, NULL);
+  const rt_type condition = rt_type_tensor(OPS_TYPE_BOOL, 0, NULL);
+  const uint32_t count = node->input_count > 2 ? node->input_count - 2 : 0;
+  carried *list = calloc(count + (size_t)1, sizeof *list);
+  int changed = 1;
+  if (!list) return no_memory(d);
+  for (uint32_t i = 0; i < count; ++i) assume(&list[i], node->operands[i + 2]);
+  int32_t status = set_body_input(d, body, 0, &iteration);
+  if (status == OPS_OK) status = set_body_input(d, body, 1, &condition);
+  for (int attempt = 0; status == OPS_OK && changed && attempt < MAX_ATTEMPTS; ++attempt) {
+    const int last = attempt == MAX_ATTEMPTS - 1;
+    for (uint32_t i = 0; last && i < count; ++i) list[i].type.rank = RT_RANK_UNKNOWN;
+    status = try_body(d, body, list, count, 2, 1, &changed);
+    // What an attempt with too strong an assumption finds wrong may not be wrong.
+    if (status == OPS_ERROR_INVALID_MODEL && !last) {
+      for (uint32_t i = 0; i < count; ++i) list[i].type.rank = RT_RANK_UNKNOWN;
+      status = OPS_OK;
+      changed = 1;
+    }
+  }
+  free(list);
+  return status;
+}
+
 // One slice of a scanned input: its type without the scanned axis.
-static int32_t open_slice(driver *d, rt_graph *body, uint32_t index, const rt_type *type,
-                          int64_t axis) {
+static int32_t set_slice(driver *d, rt_graph *body, uint32_t index, const rt_type *type,
+                         int64_t axis) {
   rt_dim dims[OPS_MAX_RANK];
-  rt_type slice = without_shape(type);
+  rt_type slice = *type;
   if (type->kind == RT_TYPE_TENSOR && type->rank > 0) {
     if (axis < 0) axis += type->rank;
     slice.rank = type->rank - 1;
@@ -212,30 +293,55 @@ static int32_t open_slice(driver *d, rt_graph *body, uint32_t index, const rt_ty
   return set_body_input(d, body, index, &slice);
 }
 
+// Scan: the shape of a state is the same in every iteration.
 static int32_t open_scan(driver *d, const rt_node *node, rt_graph *body) {
   const int64_t scanned = rt_attrs_int(&node->op.attrs, "num_scan_inputs", 0);
   uint32_t count;
   const int64_t *axes = rt_attrs_ints(&node->op.attrs, "scan_input_axes", &count);
+  if (scanned < 1 || scanned > node->input_count) return OPS_OK;  // the rule says what is wrong
+  const uint32_t states = node->input_count - (uint32_t)scanned;
   for (uint32_t i = 0; i < node->input_count; ++i) {
     if (!node->operands[i]) continue;
     const rt_type *type = &node->operands[i]->type;
-    const int64_t slice = (int64_t)i - ((int64_t)node->input_count - scanned);
-    const rt_type state = without_shape(type);
+    const uint32_t slice = i - states;
     OPS_RETURN_IF_ERROR(
-        slice < 0 ? set_body_input(d, body, i, &state)
-                  : open_slice(d, body, i, type, axes && slice < count ? axes[slice] : 0));
+        i < states ? set_body_input(d, body, i, type)
+                   : set_slice(d, body, i, type, axes && slice < count ? axes[slice] : 0));
   }
+  return OPS_OK;
+}
+
+// A branch that is never taken may hold what would be wrong if it were.
+static int32_t infer_branch(driver *d, const rt_node *node, rt_graph *body) {
+  const rt_value *condition = rt_node_input(node, 0);
+  const int is_known =
+      condition && condition->contents_count == 1 && rt_dim_is_const(condition->contents[0]);
+  const char *taken = is_known && condition->contents[0].value ? "then_branch" : "else_branch";
+  if (!is_known || rt_attrs_graph(&node->op.attrs, taken) == body) return infer_tree(d, body);
+  driver attempt = *d;
+  ops_error error = OPS_ERROR_INIT;
+  attempt.error = &error;
+  const int32_t status = infer_tree(&attempt, body);
+  attempt.error = d->error;
+  *d = attempt;
+  if (status != OPS_ERROR_INVALID_MODEL) return status;
+  note(d, node, error.message);
   return OPS_OK;
 }
 
 static int32_t infer_bodies(driver *d, const rt_node *node) {
   for (uint32_t i = 0; i < rt_node_body_count(node); ++i) {
     rt_graph *body = rt_node_body(node, i);
-    if (rt_op_is(&node->op, "Loop")) OPS_RETURN_IF_ERROR(open_loop(d, node, body));
-    if (rt_op_is(&node->op, "Scan") && node->op.opset >= 9) {
-      OPS_RETURN_IF_ERROR(open_scan(d, node, body));
+    if (rt_op_is(&node->op, "Loop")) {
+      OPS_RETURN_IF_ERROR(infer_loop(d, node, body));
+    } else if (rt_op_is(&node->op, "If")) {
+      OPS_RETURN_IF_ERROR(infer_branch(d, node, body));
+    } else {
+      if (rt_op_is(&node->op, "Scan") && node->op.opset >= 9) {
+        OPS_RETURN_IF_ERROR(open_scan(d, node, body));
+      }
+      OPS_RETURN_IF_ERROR(infer_tree(d, body));
     }
-    OPS_RETURN_IF_ERROR(infer_tree(d, body));
   }
   return OPS_OK;
 }

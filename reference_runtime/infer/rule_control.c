@@ -18,6 +18,14 @@ static void set_type(rt_infer_context *ctx, uint32_t output, const rt_type *type
   }
 }
 
+static void set_value(rt_infer_context *ctx, uint32_t output, const rt_value *value) {
+  set_type(ctx, output, &value->type);
+  rt_dim *contents = rt_infer_set_contents(ctx, output, value->contents_count);
+  if (contents && value->contents_count > 0) {
+    memcpy(contents, value->contents, (size_t)value->contents_count * sizeof *contents);
+  }
+}
+
 // What holds whichever of two types a value has; known to both.
 static void merge_type(rt_infer_context *ctx, uint32_t output, const rt_type *other) {
   rt_infer_output *out = &ctx->outputs[output];
@@ -44,6 +52,12 @@ int32_t rt_infer_rule_if(rt_infer_context *ctx) {
                          "then_branch has %u outputs, else_branch %u; expected %u, as many as "
                          "the node",
                          then_body->output_count, else_body->output_count, ctx->output_count);
+  }
+  int64_t condition;
+  if (rt_infer_ints(ctx, 0, &condition, 1) == 1) {
+    const rt_graph *taken = condition ? then_body : else_body;
+    for (uint32_t i = 0; i < ctx->output_count; ++i) set_value(ctx, i, taken->outputs[i]);
+    return OPS_OK;
   }
   for (uint32_t i = 0; i < ctx->output_count; ++i) {
     const rt_type *a = &then_body->outputs[i]->type, *b = &else_body->outputs[i]->type;

@@ -57,11 +57,10 @@ typedef struct rt_infer_options {
 
 // Infers the types of all values of the tree, bodies included, and stores them in the values
 // (rt_value.type, rt_value.contents). Starts from the types of the main graph's inputs, which
-// may be set before, and of constants. What the model declares fills what inference leaves open;
-// every dimension that stays open becomes a symbol of its own. `options` may be NULL. May be
-// called again after edits.
-// A branch of If that a constant condition rules out cannot make it fail.
-// Fails with INVALID_MODEL or OUT_OF_MEMORY.
+// may be set before, and of constants. What the model declares fills what inference leaves
+// open; every dimension that stays open becomes a symbol of its own. `options` may be NULL. May
+// be called again after edits. A branch of If that a constant condition rules out cannot make
+// it fail. Fails with INVALID_MODEL or OUT_OF_MEMORY.
 int32_t rt_infer_graph(rt_graph *graph, const rt_infer_options *options, ops_error *error);
 
 #endif  // RT_INFER_INFER_H_

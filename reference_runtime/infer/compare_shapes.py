@@ -26,17 +26,39 @@ NAMES = {v: k.lower() for k, v in onnx.TensorProto.DataType.items()}
 MAX_CONSTANT = 64
 
 
-def dump(tool, path, bindings=()):
-    """The tool's answer: {value: (element type, dims or None)}, notes, error."""
-    args = [tool] + [f"--set={b}" for b in bindings] + [path]
-    run = subprocess.run(args, capture_output=True, text=True, timeout=60)
-    values = {}
-    for line in run.stdout.splitlines():
+class Dump:
+    """The tool's answer for one model."""
+
+    def __init__(self):
+        self.values = {}  # name: (element type, dims or None)
+        self.errors = []
+        self.notes = []
+
+    def add(self, line):
         name, _, text = line.partition("\t")
-        if "[" in text and not text.startswith(("seq", "optional", "map", "sparse")):
+        if name == "error":
+            self.errors.append(text)
+        elif name == "note":
+            self.notes.append(text)
+        elif "[" in text and not text.startswith(("seq", "optional", "map", "sparse")):
             elem, _, dims = text.rstrip("]").partition("[")
-            values[name] = (elem, None if dims == "..." else re.split(",(?! )", dims) if dims else [])
-    return values, run.stderr, run.returncode
+            known = re.split(",(?! )", dims) if dims else []
+            self.values[name] = (elem, None if dims == "..." else known)
+
+
+def dump_all(tool, paths, bindings=()):
+    """The answers for several models, in order."""
+    args = [tool] + [f"--set={b}" for b in bindings] + paths
+    run = subprocess.run(args, capture_output=True, text=True, timeout=300)
+    if run.returncode not in (0, 1):
+        sys.exit(f"{tool} ended with {run.returncode}: {run.stderr}")
+    answers = [] if len(paths) > 1 else [Dump()]
+    for line in run.stdout.splitlines():
+        if line.startswith("== ") and len(paths) > 1:
+            answers.append(Dump())
+        else:
+            answers[-1].add(line)
+    return answers
 
 
 def declared(info):
@@ -79,10 +101,10 @@ def with_constants(model, inputs):
 DATA_DEPENDENT = {"NonZero", "Compress", "Unique", "NonMaxSuppression", "Loop", "Scan"}
 
 
-def check_node_test(tool, case, scratch):
+def prepare_node_test(case, path):
+    """Saves the case's model for the tool; returns the expected outputs."""
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
-    ops = {n.op_type for n in model.graph.node}
     inputs, outputs = case.data_sets[0]
     expected = {}
     for info, value in zip(model.graph.output, outputs):
@@ -93,15 +115,19 @@ def check_node_test(tool, case, scratch):
     for info in model.graph.output:
         if info.type.HasField("tensor_type"):
             info.type.tensor_type.ClearField("shape")
-    path = os.path.join(scratch, "model.onnx")
     onnx.save(model, path)
-    values, stderr, code = dump(tool, path)
-    if code != 0:
-        return "wrong", stderr.strip()
-    if "no shape rule" in stderr:
-        return "no rule", stderr.strip().splitlines()[0]
+    return expected
+
+
+def judge_node_test(case, expected, answer):
+    ops = {n.op_type for n in case.model.graph.node}
+    if answer.errors:
+        return "wrong", answer.errors[0]
+    missing = [n for n in answer.notes if "no shape rule for " in n]
+    if missing:
+        return "no rule", missing[0]
     for name, want in expected.items():
-        found = values.get(name)
+        found = answer.values.get(name)
         if ops & DATA_DEPENDENT and found and found[1] is not None and (
                 len(found[1]) == len(want[1])):
             want = (want[0], [w if h.isdigit() else None for h, w in zip(found[1], want[1])])
@@ -115,18 +141,20 @@ def run_node_tests(tool, names):
     from onnx.backend.test.case.node import collect_testcases
     counts = {"right": 0, "wrong": 0, "no rule": 0}
     without = set()
+    cases = [c for c in collect_testcases(None) if not names or c.name in names]
     with tempfile.TemporaryDirectory() as scratch:
-        for case in collect_testcases(None):
-            if names and case.name not in names:
-                continue
-            verdict, text = check_node_test(tool, case, scratch)
-            counts[verdict] += 1
-            if verdict == "wrong":
-                print(f"{case.name}: {text}")
-            if verdict == "no rule":
-                without.add(text.split("no shape rule for ")[1].split(" of opset")[0])
+        paths = [os.path.join(scratch, f"{i}.onnx") for i in range(len(cases))]
+        expected = [prepare_node_test(c, p) for c, p in zip(cases, paths)]
+        answers = dump_all(tool, paths)
+    for case, want, answer in zip(cases, expected, answers):
+        verdict, text = judge_node_test(case, want, answer)
+        counts[verdict] += 1
+        if verdict == "wrong":
+            print(f"{case.name}: {text}")
+        if verdict == "no rule":
+            without.add(text.split("no shape rule for ")[1].split(" of opset")[0])
     print(f"{counts}; without a rule: {' '.join(sorted(without))}")
-    return counts["wrong"] == 0 and counts["right"] > 0
+    return counts["wrong"] == 0 and counts["right"] > (0 if names else 1000)
 
 
 def model_paths():
@@ -185,21 +213,21 @@ def check_model(tool, path):
     del model.graph.value_info[:]
     reference = shape_inference.infer_shapes(model, data_prop=True)
     wrong, known = [], 0
-    values, stderr, code = dump(tool, path)
-    if code != 0:
-        return [stderr], 0
+    answer = dump_all(tool, [path])[0]
+    if answer.errors:
+        return answer.errors, 0
     for info in reference.graph.value_info:
         want = declared(info)
-        if want is None or info.name not in values:
+        if want is None or info.name not in answer.values:
             continue
         known += 1
-        text = mismatch(values[info.name], want)
+        text = mismatch(answer.values[info.name], want)
         if text:
             wrong.append(f"{info.name}: onnx.shape_inference: {text}")
     feeds, bindings = concrete_inputs(model)
-    values, _, _ = dump(tool, path, [f"{k}={v}" for k, v in bindings.items()])
+    answer = dump_all(tool, [path], [f"{k}={v}" for k, v in bindings.items()])[0]
     for name, shape in actual_shapes(model, feeds).items():
-        found = values.get(name)
+        found = answer.values.get(name)
         if found is None or found[1] != [str(d) for d in shape]:
             wrong.append(f"{name}: found {found}, onnxruntime has {shape} for {bindings}")
         known += 1

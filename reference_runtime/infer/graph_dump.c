@@ -2,7 +2,10 @@
 //
 // A tool of the tests: loads a model, infers, and prints one line "name<TAB>type" for every
 // value, or with --print the whole graph. --set=NAME=NUMBER gives a symbol a value; dimensions
-// that follow from such values are printed as numbers. Exit code 1 with a message on failure.
+// that follow from such values are printed as numbers. Of several models each begins with a
+// line
+// "== PATH"; notes and errors go to the same stream as "note<TAB>text" and "error<TAB>text".
+// Exit code 1 if one failed.
 #include <ops_support/error.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +16,7 @@
 
 static void print_note(void *user, const rt_node *node, const char *text) {
   (void)user;
-  fprintf(stderr, "note: %s: %s\n", node ? node->name : "", text);
+  printf("note\t%s: %s\n", node ? node->name : "", text);
 }
 
 typedef struct request {
@@ -89,12 +92,17 @@ int main(int argc, char **argv) {
   if (at < argc && strcmp(argv[at], "--print") == 0) what.whole = 1, ++at;
   what.settings = argv + at;
   while (at < argc && strncmp(argv[at], "--set=", 6) == 0) ++at, ++what.setting_count;
-  if (at != argc - 1) {
-    fprintf(stderr, "usage: graph_dump [--print] [--set=NAME=NUMBER]... MODEL.onnx\n");
+  if (at >= argc) {
+    fprintf(stderr, "usage: graph_dump [--print] [--set=NAME=NUMBER]... MODEL.onnx...\n");
     return 2;
   }
-  what.path = argv[at];
-  if (dump(&what, &error) == OPS_OK) return 0;
-  fprintf(stderr, "error: %s\n", error.message);
-  return 1;
+  int failed = 0;
+  for (const int first = at; at < argc; ++at) {
+    what.path = argv[at];
+    if (first != argc - 1) printf("== %s\n", what.path);
+    if (dump(&what, &error) == OPS_OK) continue;
+    printf("error\t%s\n", error.message);
+    failed = 1;
+  }
+  return failed;
 }

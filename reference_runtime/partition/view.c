@@ -134,7 +134,7 @@ static int32_t own_value(rt_views *views, ops_value *value, ops_error *error) {
 
 static int32_t make_strings(rt_views *views, const rt_constant *constant, ops_value **out_value,
                             ops_error *error) {
-  const ops_value_api *api = ops_value_api_table();
+  const ops_value_api *api = &ops_value_accessors;
   ops_value *value = NULL;
   OPS_RETURN_IF_ERROR(ops_value_create(OPS_VALUE_STRINGS, &value, error));
   OPS_RETURN_IF_ERROR(own_value(views, value, error));

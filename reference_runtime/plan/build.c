@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Building a segment: take units in order while they are ready, then the graph's outputs if all
+// units are through, then memory and waits.
+#include <ops_support/error.h>
+#include <ops_support/tensor.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/builder.h"
+
+int32_t rt_builder_exhausted(ops_error *error) {
+  return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "planning a run");
+}
+
+// ---- What is known at the beginning ---------------------------------------------------------
+
+static int32_t know_inputs(rt_builder *b, ops_error *error) {
+  const rt_graph *graph = b->request->graph;
+  for (uint32_t i = 0; i < graph->input_count; ++i) {
+    const rt_value *value = graph->inputs[i];
+    rt_buffer buffer = {.value = value,
+                        .type = b->plan->types[i],
+                        .storage = RT_STORAGE_INPUT,
+                        .place = RT_PLACE_HOST,
+                        .index = i};
+    uint32_t number = 0;
+    b->plan->known[value->id].type = buffer.type;
+    OPS_RETURN_IF_ERROR(rt_type_info_bytes(buffer.type, &buffer.bytes, error));
+    OPS_RETURN_IF_ERROR(rt_builder_add_buffer(b, &buffer, &number, error));
+    OPS_RETURN_IF_ERROR(rt_builder_locate(b, number, error));
+  }
+  return OPS_OK;
+}
+
+static int32_t know_parent(rt_builder *b, ops_error *error) {
+  const rt_plan *parent = b->plan->parent;
+  memcpy(b->plan->known, parent->known,
+         b->request->graph->root->value_limit * sizeof *b->plan->known);
+  if (parent->late_count != b->plan->type_count)
+    return ops_error_set(error, OPS_ERROR_INTERNAL, "a segment got %u shapes, expected %u",
+                         b->plan->type_count, parent->late_count);
+  for (uint32_t i = 0; i < parent->late_count; ++i)
+    b->plan->known[parent->buffers[parent->late[i]].value->id].type = b->plan->types[i];
+  return OPS_OK;
+}
+
+// The types of the request, copied into the plan.
+static const ops_type_info *copy_type(rt_bump *bump, const ops_type_info *type) {
+  if (type->kind == OPS_VALUE_TENSOR || type->kind == OPS_VALUE_STRINGS)
+    return rt_type_info_tensor(bump, type->kind, type->type, type->rank, type->dims);
+  ops_type_info *copy = rt_bump_copy(bump, type, 1, sizeof *copy);
+  if (copy && type->element) copy->element = copy_type(bump, type->element);
+  return copy;
+}
+
+static int32_t copy_types(rt_builder *b, ops_error *error) {
+  const rt_plan_request *request = b->request;
+  const ops_type_info **types = rt_bump_new(b->bump, request->type_count, sizeof *types);
+  if (!types) return rt_builder_exhausted(error);
+  for (uint32_t i = 0; i < request->type_count; ++i)
+    types[i] = copy_type(b->bump, request->types[i]);
+  b->plan->types = types;
+  b->plan->type_count = request->type_count;
+  return b->bump->failed ? rt_builder_exhausted(error) : OPS_OK;
+}
+
+static void find_last_readers(rt_builder *b) {
+  const rt_partition *partition = b->request->partition;
+  for (uint32_t i = 0; i < partition->unit_count; ++i) {
+    const rt_unit *unit = &partition->units[i];
+    for (uint32_t k = 0; k < unit->input_count; ++k)
+      if (unit->inputs[k]) b->last_reader[unit->inputs[k]->id] = i + 1;
+  }
+  for (uint32_t i = 0; i < b->request->graph->output_count; ++i)
+    b->last_reader[b->request->graph->outputs[i]->id] = RT_READ_AT_END;
+}
+
+// ---- Outputs of the graph -------------------------------------------------------------------
+
+// 1 if every output of the graph is where it can be handed over or copied from. An output whose
+// shape is still open may be handed over where it is, but not copied.
+static int outputs_ready(rt_builder *b) {
+  const rt_graph *graph = b->request->graph;
+  const ops_type_info *type = NULL;
+  for (uint32_t i = 0; i < graph->output_count; ++i) {
+    const rt_value *value = graph->outputs[i];
+    if (rt_builder_type(b, value, &type)) continue;
+    const rt_location *at = b->plan->known[value->id].locations;
+    if (!at || at->segment != b->plan->segment) return 0;
+    const rt_buffer *buffer = &b->plan->buffers[at->buffer];
+    if (buffer->storage == RT_STORAGE_ARENA || buffer->index != i) return 0;
+  }
+  return 1;
+}
+
+// The buffer that is already output number `index` of the result, or NULL.
+static const rt_location *direct_output(const rt_builder *b, uint32_t index) {
+  const rt_location *at = b->plan->known[b->request->graph->outputs[index]->id].locations;
+  for (; at; at = at->next) {
+    const rt_plan *plan = b->plan;
+    while (plan->segment != at->segment) plan = plan->parent;
+    const rt_buffer *buffer = &plan->buffers[at->buffer];
+    const int handed = buffer->storage == RT_STORAGE_OUTPUT ||
+                       buffer->storage == RT_STORAGE_LATE ||
+                       buffer->storage == RT_STORAGE_OBJECT;
+    if (handed && buffer->place == RT_PLACE_HOST && buffer->index == index) return at;
+  }
+  return NULL;
+}
+
+static int32_t copy_output(rt_builder *b, uint32_t index, rt_plan_output *out,
+                           ops_error *error) {
+  const rt_value *value = b->request->graph->outputs[index];
+  uint32_t from = RT_NO_BUFFER;
+  OPS_RETURN_IF_ERROR(rt_builder_materialise(b, value, NULL, OPS_MEMORY_HOST,
+                                             OPS_LAYOUT_STRIDED, 0, 0, &from, error));
+  rt_buffer buffer = b->plan->buffers[from];
+  *out = (rt_plan_output){b->plan->segment, from};
+  if (buffer.type->kind != OPS_VALUE_TENSOR) return OPS_OK;  // shared by reference
+  // A copy that has just been made for this output can go straight to the result.
+  rt_buffer *made = &b->plan->buffers[from];
+  const rt_action *last =
+      b->plan->action_count ? &b->plan->actions[b->plan->action_count - 1] : NULL;
+  if (last && last->kind == RT_ACTION_COPY && last->outputs[0] == from &&
+      made->storage == RT_STORAGE_ARENA && made->place == RT_PLACE_HOST) {
+    made->storage = RT_STORAGE_OUTPUT;
+    made->index = index;
+    return OPS_OK;
+  }
+  buffer.storage = RT_STORAGE_OUTPUT;
+  buffer.place = RT_PLACE_HOST;
+  buffer.index = index;
+  OPS_RETURN_IF_ERROR(rt_builder_add_buffer(b, &buffer, &out->buffer, error));
+  if (buffer.bytes == 0) return OPS_OK;
+  uint32_t *ends = rt_bump_new(b->bump, 2, sizeof *ends);
+  if (!ends) return rt_builder_exhausted(error);
+  ends[0] = from;
+  ends[1] = out->buffer;
+  const rt_action copy = {.kind = RT_ACTION_COPY,
+                          .queue = RT_QUEUE_NONE,
+                          .name = value->name,
+                          .inputs = ends,
+                          .input_count = 1,
+                          .outputs = ends + 1,
+                          .output_count = 1,
+                          .workspace = RT_NO_BUFFER};
+  return rt_builder_add_action(b, &copy, error);
+}
+
+static int32_t add_outputs(rt_builder *b, ops_error *error) {
+  const rt_graph *graph = b->request->graph;
+  rt_plan_output *outputs = rt_bump_new(b->bump, graph->output_count, sizeof *outputs);
+  if (!outputs) return rt_builder_exhausted(error);
+  for (uint32_t i = 0; i < graph->output_count; ++i) {
+    const rt_location *direct = direct_output(b, i);
+    if (direct)
+      outputs[i] = (rt_plan_output){direct->segment, direct->buffer};
+    else
+      OPS_RETURN_IF_ERROR(copy_output(b, i, &outputs[i], error));
+  }
+  b->plan->outputs = outputs;
+  b->plan->finished = 1;
+  return OPS_OK;
+}
+
+// ---- The segment ----------------------------------------------------------------------------
+
+static int32_t add_units(rt_builder *b, ops_error *error) {
+  const rt_partition *partition = b->request->partition;
+  rt_plan *plan = b->plan;
+  for (; plan->end_unit < partition->unit_count; plan->end_unit++) {
+    const rt_unit *unit = &partition->units[plan->end_unit];
+    int ready = 0, folded = 0;
+    OPS_RETURN_IF_ERROR(rt_builder_ready(b, unit, &ready, error));
+    if (!ready) return OPS_OK;
+    OPS_RETURN_IF_ERROR(rt_builder_infer(b, unit, error));
+    OPS_RETURN_IF_ERROR(rt_builder_fold(b, unit, &folded, error));
+    if (!folded) OPS_RETURN_IF_ERROR(rt_builder_add_unit(b, unit, error));
+  }
+  return outputs_ready(b) ? add_outputs(b, error) : OPS_OK;
+}
+
+static int32_t check_progress(const rt_builder *b, ops_error *error) {
+  const rt_plan *plan = b->plan;
+  const uint32_t begin = plan->parent ? plan->parent->end_unit : 0;
+  if (plan->finished || plan->end_unit > begin) return OPS_OK;
+  if (plan->end_unit == b->request->partition->unit_count)
+    return ops_error_set(error, OPS_ERROR_INTERNAL, "an output never gets a shape");
+  const rt_unit *unit = &b->request->partition->units[plan->end_unit];
+  return ops_error_set(error, OPS_ERROR_PRECONDITION,
+                       "node '%s' (%s): the shapes or contents of its inputs are not known",
+                       unit->name, unit->op);
+}
+
+static int32_t seal(rt_builder *b, ops_error *error) {
+  rt_plan *plan = b->plan;
+  plan->late = rt_bump_copy(b->bump, b->late, plan->late_count, sizeof *b->late);
+  plan->guards = rt_bump_copy(b->bump, b->guards, plan->guard_count, sizeof *b->guards);
+  return b->bump->failed ? rt_builder_exhausted(error) : OPS_OK;
+}
+
+static int32_t builder_init(rt_builder *b, const rt_plan_request *request, ops_error *error) {
+  *b = (rt_builder){.request = request};
+  b->plan = calloc(1, sizeof *b->plan);
+  if (!b->plan) return rt_builder_exhausted(error);
+  atomic_init(&b->plan->references, 1);
+  b->bump = &b->plan->bump;
+  const uint32_t limit = request->graph->root->value_limit;
+  b->last_reader = calloc((size_t)limit + 1, sizeof *b->last_reader);
+  b->produced = calloc((size_t)limit + 1, 1);
+  b->plan->known = rt_bump_new(b->bump, limit, sizeof *b->plan->known);
+  if (!b->last_reader || !b->produced || !b->plan->known) return rt_builder_exhausted(error);
+  if (request->parent) {
+    b->plan->parent = rt_plan_retain(request->parent);
+    b->plan->segment = request->parent->segment + 1;
+    b->plan->end_unit = request->parent->end_unit;
+  }
+  find_last_readers(b);
+  return copy_types(b, error);
+}
+
+static void builder_finish(rt_builder *b) {
+  free(b->guards);
+  free(b->late);
+  free(b->last_reader);
+  free(b->produced);
+  free(b->inferred);
+}
+
+int32_t rt_plan_build(const rt_plan_request *request, rt_plan **out_plan, ops_error *error) {
+  rt_builder b;
+  *out_plan = NULL;
+  int32_t status = builder_init(&b, request, error);
+  if (status == OPS_OK)
+    status = request->parent ? know_parent(&b, error) : know_inputs(&b, error);
+  if (status == OPS_OK) status = add_units(&b, error);
+  if (status == OPS_OK) status = check_progress(&b, error);
+  if (status == OPS_OK) status = rt_builder_schedule(&b, error);
+  if (status == OPS_OK) status = seal(&b, error);
+  builder_finish(&b);
+  if (status == OPS_OK)
+    *out_plan = b.plan;
+  else
+    rt_plan_release(b.plan);
+  return status;
+}
+
+rt_plan *rt_plan_retain(rt_plan *plan) {
+  atomic_fetch_add(&plan->references, 1);
+  return plan;
+}
+
+void rt_plan_release(rt_plan *plan) {
+  while (plan && atomic_fetch_sub(&plan->references, 1) == 1) {
+    rt_plan *parent = plan->parent;
+    for (uint32_t i = 0; i < plan->action_count; ++i)
+      if (plan->actions[i].prepared)
+        plan->actions[i].unit->api->prepared_destroy(plan->actions[i].prepared);
+    free(plan->buffers);
+    free(plan->actions);
+    rt_bump_finish(&plan->bump);
+    free(plan);
+    plan = parent;
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Private to plan/: a plan while it is built.
+#ifndef RT_PLAN_BUILDER_H_
+#define RT_PLAN_BUILDER_H_
+
+#include "infer/infer.h"
+#include "plan/plan.h"
+
+// An array that grows; `items` is freed by rt_builder_finish.
+typedef struct rt_builder {
+  const rt_plan_request *request;
+  rt_plan *plan;
+  rt_bump *bump;  // the plan's
+  uint32_t buffer_capacity;
+  uint32_t action_capacity;
+  uint32_t guard_capacity;
+  rt_guard *guards;
+  uint32_t *late;
+  uint32_t late_capacity;
+  uint32_t *last_reader;  // by value id: 1 + index of the last unit that reads it, or
+                          // RT_READ_AT_END for outputs of the graph
+  uint8_t *produced;      // by value id: 1 if this segment computes it
+  rt_infer_output *inferred;  // scratch: of the unit's outputs
+  uint32_t inferred_capacity;
+  uint32_t block_count;
+} rt_builder;
+
+#define RT_READ_AT_END UINT32_MAX
+
+int32_t rt_builder_exhausted(ops_error *error);
+
+// ---- buffers.c ----
+// A new buffer; in *out_index its number.
+int32_t rt_builder_add_buffer(rt_builder *b, const rt_buffer *buffer, uint32_t *out_index,
+                              ops_error *error);
+// Makes `buffer` the place of a value from now on.
+int32_t rt_builder_locate(rt_builder *b, uint32_t buffer, ops_error *error);
+int32_t rt_builder_add_action(rt_builder *b, const rt_action *action, ops_error *error);
+// The number of a buffer that has `value` in `place` and `layout`, with this alignment and
+// padding; copies and reorders are added as needed.
+int32_t rt_builder_materialise(rt_builder *b, const rt_value *value, const rt_device *device,
+                               int32_t memory_kind, uint32_t layout, uint64_t alignment,
+                               uint64_t padding, uint32_t *out_buffer, ops_error *error);
+// A copy of `buffer` in an arena block of its own.
+int32_t rt_builder_duplicate(rt_builder *b, const rt_device *device, uint32_t buffer,
+                             uint32_t *out_buffer, ops_error *error);
+
+// ---- known.c ----
+// 1 if the type of a value is known, constants included; it goes to *out_type.
+int rt_builder_type(rt_builder *b, const rt_value *value, const ops_type_info **out_type);
+// Applies the operator's rule to what is known: b->inferred holds the outputs.
+int32_t rt_builder_infer(rt_builder *b, const rt_unit *unit, ops_error *error);
+// 1 in *out_folded if all outputs of the unit are known by their contents; it needs no kernel.
+int32_t rt_builder_fold(rt_builder *b, const rt_unit *unit, int *out_folded, ops_error *error);
+// Bytes of an output as inference states it; 0 if it does not.
+uint64_t rt_builder_inferred_bytes(const rt_builder *b, uint32_t output);
+
+// ---- unit.c ----
+// 1 in *out_ready if everything that preparing the unit needs is known, or can be fetched.
+int32_t rt_builder_ready(rt_builder *b, const rt_unit *unit, int *out_ready, ops_error *error);
+// Prepares the unit and adds its action.
+int32_t rt_builder_add_unit(rt_builder *b, const rt_unit *unit, ops_error *error);
+
+// ---- schedule.c ----
+// Lifetimes → offsets, and waits.
+int32_t rt_builder_schedule(rt_builder *b, ops_error *error);
+
+#endif  // RT_PLAN_BUILDER_H_

@@ -169,8 +169,8 @@ static int32_t copy_to(rt_builder *b, uint32_t from, uint32_t place, uint64_t al
 int32_t rt_builder_duplicate(rt_builder *b, const rt_device *device, uint32_t buffer,
                              uint32_t *out_buffer, ops_error *error) {
   const rt_buffer source = b->plan->buffers[buffer];
-  OPS_RETURN_IF_ERROR(copy_to(b, buffer, source.place, source.alignment, source.padding,
-                              out_buffer, error));
+  OPS_RETURN_IF_ERROR(
+      copy_to(b, buffer, source.place, source.alignment, source.padding, out_buffer, error));
   if (is_visible(source.place) || b->plan->action_count == 0) return OPS_OK;
   b->plan->actions[b->plan->action_count - 1].device = device;
   return OPS_OK;
@@ -179,8 +179,7 @@ int32_t rt_builder_duplicate(rt_builder *b, const rt_device *device, uint32_t bu
 static int32_t private_type(rt_builder *b, const rt_device *device, const rt_value *value,
                             uint32_t layout, rt_buffer *buffer, ops_error *error) {
   const ops_memory_api *memory = device->provider->memory;
-  ops_type_info *type =
-      rt_bump_copy(b->bump, b->plan->known[value->id].type, 1, sizeof *type);
+  ops_type_info *type = rt_bump_copy(b->bump, b->plan->known[value->id].type, 1, sizeof *type);
   if (!type) return rt_builder_exhausted(error);
   type->layout = layout;
   type->strides = NULL;
@@ -308,7 +307,7 @@ int32_t rt_builder_materialise(rt_builder *b, const rt_value *value, const rt_de
   uint32_t strided = RT_NO_BUFFER;
   OPS_RETURN_IF_ERROR(rt_builder_materialise(b, value, device, memory_kind, OPS_LAYOUT_STRIDED,
                                              0, 0, &strided, error));
-  OPS_RETURN_IF_ERROR(reorder_to(b, device, value, strided, layout, alignment, padding,
-                                 out_buffer, error));
+  OPS_RETURN_IF_ERROR(
+      reorder_to(b, device, value, strided, layout, alignment, padding, out_buffer, error));
   return rt_builder_locate(b, *out_buffer, error);
 }

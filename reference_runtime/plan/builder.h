@@ -18,9 +18,9 @@ typedef struct rt_builder {
   rt_guard *guards;
   uint32_t *late;
   uint32_t late_capacity;
-  uint32_t *last_reader;  // by value id: 1 + index of the last unit that reads it, or
-                          // RT_READ_AT_END for outputs of the graph
-  uint8_t *produced;      // by value id: 1 if this segment computes it
+  uint32_t *last_reader;      // by value id: 1 + index of the last unit that reads it, or
+                              // RT_READ_AT_END for outputs of the graph
+  uint8_t *produced;          // by value id: 1 if this segment computes it
   rt_infer_output *inferred;  // scratch: of the unit's outputs
   uint32_t inferred_capacity;
   uint32_t block_count;

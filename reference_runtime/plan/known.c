@@ -10,8 +10,8 @@
 
 #include "plan/builder.h"
 
-const ops_type_info *rt_type_info_tensor(rt_bump *bump, int32_t kind, int32_t type, int32_t rank,
-                                         const int64_t *dims) {
+const ops_type_info *rt_type_info_tensor(rt_bump *bump, int32_t kind, int32_t type,
+                                         int32_t rank, const int64_t *dims) {
   ops_type_info *info = rt_bump_new(bump, 1, sizeof *info);
   int64_t *copy = rt_bump_copy(bump, dims, (uint64_t)rank, sizeof *copy);
   int64_t *strides = rt_bump_new(bump, (uint64_t)rank, sizeof *strides);
@@ -46,7 +46,7 @@ int rt_type_info_equal(const ops_type_info *a, const ops_type_info *b) {
 }
 
 static const ops_type_info *type_of_constant(rt_builder *b, const rt_constant *constant) {
-  const int32_t kind = constant->sparse                          ? OPS_VALUE_SPARSE
+  const int32_t kind = constant->sparse                         ? OPS_VALUE_SPARSE
                        : constant->elem_type == OPS_TYPE_STRING ? OPS_VALUE_STRINGS
                                                                 : OPS_VALUE_TENSOR;
   return rt_type_info_tensor(b->bump, kind, constant->elem_type, constant->rank,
@@ -65,7 +65,6 @@ int rt_builder_type(rt_builder *b, const rt_value *value, const ops_type_info **
 }
 
 // ---- Inference ------------------------------------------------------------------------------
-
 
 static rt_dim *const_dims(rt_bump *bump, const int64_t *values, int64_t count) {
   rt_dim *dims = rt_bump_new(bump, (uint64_t)count, sizeof *dims);
@@ -92,8 +91,7 @@ static void give_contents(rt_bump *bump, const ops_type_info *type, const void *
     return;
   rt_dim *dims = rt_bump_new(bump, (uint64_t)count, sizeof *dims);
   if (!dims) return;
-  for (int64_t i = 0; i < count; ++i)
-    dims[i] = rt_dim_const(read_int(type->type, contents, i));
+  for (int64_t i = 0; i < count; ++i) dims[i] = rt_dim_const(read_int(type->type, contents, i));
   input->contents = dims;
   input->contents_count = count;
 }
@@ -105,8 +103,8 @@ static void give_input(rt_builder *b, rt_bump *bump, const rt_value *value, rt_t
   if (!value) return;
   *type = value->type;
   if (rt_builder_type(b, value, &known) && known->kind == OPS_VALUE_TENSOR)
-    *type = rt_type_tensor(known->type, known->rank,
-                           const_dims(bump, known->dims, known->rank));
+    *type =
+        rt_type_tensor(known->type, known->rank, const_dims(bump, known->dims, known->rank));
   input->type = type;
   input->constant = rt_value_constant(value);
   if (known) give_contents(bump, known, b->plan->known[value->id].contents, input);
@@ -168,8 +166,7 @@ static void *contents_bytes(rt_bump *bump, const rt_infer_output *output) {
   static const uint64_t sizes[OPS_TYPE_COUNT] = {
       [OPS_TYPE_INT64] = 8, [OPS_TYPE_INT32] = 4, [OPS_TYPE_BOOL] = 1};
   const int32_t type = output->type.elem_type;
-  unsigned char *bytes =
-      rt_bump_new(bump, (uint64_t)output->contents_count, sizes[type]);
+  unsigned char *bytes = rt_bump_new(bump, (uint64_t)output->contents_count, sizes[type]);
   for (int64_t i = 0; bytes && i < output->contents_count; ++i) {
     const int64_t wide = output->contents[i].value;
     const int32_t narrow = (int32_t)wide;

@@ -27,8 +27,8 @@
 #define RT_PLACE_HOST 0u
 #define RT_PLACE_COUNT (1u + RT_MAX_DEVICES * (OPS_MEMORY_KIND_COUNT - 1))
 uint32_t rt_place(const rt_device *device, int32_t memory_kind);
-int32_t rt_place_kind(uint32_t place);       // OPS_MEMORY_…
-uint32_t rt_place_device(uint32_t place);    // number of the device; not for the host
+int32_t rt_place_kind(uint32_t place);     // OPS_MEMORY_…
+uint32_t rt_place_device(uint32_t place);  // number of the device; not for the host
 
 // ---- Buffers --------------------------------------------------------------------------------
 
@@ -38,9 +38,10 @@ uint32_t rt_place_device(uint32_t place);    // number of the device; not for th
 #define RT_STORAGE_CONSTANT 3  // a weight, in `place` and `layout`
 #define RT_STORAGE_CONTENTS 4  // `contents`, which are the plan's
 #define RT_STORAGE_CARRIED 5   // buffer `index` of the earlier segment `segment`
-#define RT_STORAGE_LATE 6      // allocated when the kernel states the shape; `index` as OUTPUT's,
-                               // or RT_NO_BUFFER if it is no output
-#define RT_STORAGE_OBJECT 7    // a host object (strings, sequence …) that the run creates
+#define RT_STORAGE_LATE \
+  6                          // allocated when the kernel states the shape; `index` as OUTPUT's,
+                             // or RT_NO_BUFFER if it is no output
+#define RT_STORAGE_OBJECT 7  // a host object (strings, sequence …) that the run creates
 
 // A value in one place and one layout, or a workspace.
 typedef struct rt_buffer {
@@ -65,7 +66,7 @@ typedef struct rt_buffer {
 #define RT_ACTION_COPY 1     // inputs[0] → outputs[0], between places
 #define RT_ACTION_REORDER 2  // inputs[0] → outputs[0], between layouts of one device
 
-#define RT_QUEUE_NONE (-1)   // synchronous, on the calling thread
+#define RT_QUEUE_NONE (-1)  // synchronous, on the calling thread
 #define RT_QUEUE_COMPUTE 0
 #define RT_QUEUE_COPY 1
 #define RT_QUEUES_PER_DEVICE 2
@@ -80,7 +81,7 @@ typedef struct rt_action {
   uint32_t input_count;
   const uint32_t *outputs;
   uint32_t output_count;
-  uint32_t workspace;           // buffer, or RT_NO_BUFFER
+  uint32_t workspace;            // buffer, or RT_NO_BUFFER
   const uint32_t *dims_outputs;  // NULL, or per output: the vector for a bounded shape
   const uint32_t *waits;         // earlier actions on other queues
   uint32_t wait_count;
@@ -141,8 +142,8 @@ typedef struct rt_plan {
   uint32_t late_count;
   const rt_guard *guards;
   uint32_t guard_count;
-  const rt_plan_output *outputs;  // per output of the graph
-  rt_known *known;                // by value id
+  const rt_plan_output *outputs;      // per output of the graph
+  rt_known *known;                    // by value id
   const ops_type_info *const *types;  // the shapes it was built for, as requested
   uint32_t type_count;
   uint32_t prepares;  // how many prepares building it took
@@ -152,9 +153,8 @@ typedef struct rt_plan {
 
 // Reads the contents of a value that exists before the segment begins. *out_data is borrowed
 // until the plan is built. PRECONDITION: there are no data (warming up).
-typedef int32_t (*rt_plan_fetch_fn)(void *context, const rt_value *value,
-                                    const void **out_data, uint64_t *out_size,
-                                    ops_error *error);
+typedef int32_t (*rt_plan_fetch_fn)(void *context, const rt_value *value, const void **out_data,
+                                    uint64_t *out_size, ops_error *error);
 
 typedef struct rt_plan_request {
   const rt_graph *graph;
@@ -179,8 +179,8 @@ int32_t rt_plan_prepare(const rt_action *action, ops_prepared **out_prepared, op
 // 1 if the types are equal in kind, element type and shape.
 int rt_type_info_equal(const ops_type_info *a, const ops_type_info *b);
 // A complete type of a tensor in layout 0, in `bump`; NULL if memory is exhausted.
-const ops_type_info *rt_type_info_tensor(rt_bump *bump, int32_t kind, int32_t type, int32_t rank,
-                                         const int64_t *dims);
+const ops_type_info *rt_type_info_tensor(rt_bump *bump, int32_t kind, int32_t type,
+                                         int32_t rank, const int64_t *dims);
 // Bytes of a dense tensor of that type. INVALID_ARGUMENT if they overflow.
 int32_t rt_type_info_bytes(const ops_type_info *type, uint64_t *out_bytes, ops_error *error);
 

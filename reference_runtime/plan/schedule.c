@@ -4,8 +4,8 @@
 //
 // Actions are numbered in the order in which the host issues them. On one queue that order
 // holds by itself; across queues an action waits for the action that wrote what it reads, and
-// before it writes memory it waits for every earlier access to that memory, also through another
-// buffer that lay at the same offset. Waits that an earlier wait implies are left out.
+// before it writes memory it waits for every earlier access to that memory, also through
+// another buffer that lay at the same offset. Waits that an earlier wait implies are left out.
 #include <ops_support/checked.h>
 #include <ops_support/error.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 typedef struct schedule {
   rt_builder *b;
   rt_plan *plan;
-  rt_block *blocks;      // by block number
+  rt_block *blocks;  // by block number
   uint32_t *block_place;
 } schedule;
 
@@ -82,8 +82,8 @@ static int32_t plan_place(schedule *s, uint32_t place, rt_block *scratch, ops_er
     if (scratch[i].size && scratch[i].alignment > arena.alignment)
       arena.alignment = scratch[i].alignment;
   }
-  OPS_RETURN_IF_ERROR(rt_offsets_plan(scratch, count, !s->b->request->no_reuse, &arena.stats,
-                                      error));
+  OPS_RETURN_IF_ERROR(
+      rt_offsets_plan(scratch, count, !s->b->request->no_reuse, &arena.stats, error));
   for (uint32_t i = 0; i < count; ++i)
     if (scratch[i].size) s->blocks[i].offset = scratch[i].offset;
   if (arena.stats.planned) s->plan->arenas[s->plan->arena_count++] = arena;

@@ -20,7 +20,7 @@ typedef struct work {
   rt_builder *b;
   const rt_unit *unit;
   ops_operand *operands;
-  uint32_t *input_layouts;   // chosen; all 0 by default
+  uint32_t *input_layouts;  // chosen; all 0 by default
   uint32_t *output_layouts;
   int32_t *alias_of;  // by output: the input whose memory it takes, -1: none
   int32_t *alias_flags;
@@ -79,8 +79,7 @@ static int32_t obtain_contents(rt_builder *b, const rt_value *value, int *out_kn
   }
   const void *data = NULL;
   uint64_t size = 0;
-  const int32_t status =
-      b->request->fetch(b->request->context, value, &data, &size, error);
+  const int32_t status = b->request->fetch(b->request->context, value, &data, &size, error);
   if (status == OPS_ERROR_PRECONDITION) return OPS_OK;
   OPS_RETURN_IF_ERROR(status);
   *out_known = 1;
@@ -199,8 +198,7 @@ static const ops_layout_choice *best_choice(const work *w, const ops_layout_choi
 static int32_t apply_layout(work *w, uint32_t input, uint32_t layout, ops_error *error) {
   w->input_layouts[input] = layout;
   if (layout == OPS_LAYOUT_STRIDED || !w->operands[input].type) return OPS_OK;
-  ops_type_info *type =
-      rt_bump_copy(w->b->bump, w->operands[input].type, 1, sizeof *type);
+  ops_type_info *type = rt_bump_copy(w->b->bump, w->operands[input].type, 1, sizeof *type);
   if (!type) return rt_builder_exhausted(error);
   type->layout = layout;
   type->strides = NULL;
@@ -253,8 +251,7 @@ static int alias_fits(const work *w, uint32_t input, uint32_t output) {
   if (!target || !input_of(w, input) || w->input_layouts[input] || w->output_layouts[output])
     return 0;
   const rt_buffer *buffer = &w->b->plan->buffers[w->inputs[input]];
-  const uint32_t place =
-      rt_place(w->unit->device, rt_unit_output_kind(w->unit, output));
+  const uint32_t place = rt_place(w->unit->device, rt_unit_output_kind(w->unit, output));
   const uint64_t bytes = rt_builder_inferred_bytes(w->b, output);
   return buffer->place == place && bytes != 0 && bytes == buffer->bytes;
 }
@@ -270,8 +267,8 @@ static int32_t take_alias(work *w, uint32_t input, uint32_t output, uint32_t fla
   const int must = (flags & OPS_ALIAS_MUST) != 0;
   const int at_end = w->unit->outputs[output] &&
                      w->b->last_reader[w->unit->outputs[output]->id] == RT_READ_AT_END;
-  if (w->alias_of[output] >= 0 || input_is_taken(w, input) || w->b->request->no_reuse * !must)
-    return OPS_OK;
+  if (w->alias_of[output] >= 0 || input_is_taken(w, input)) return OPS_OK;
+  if (w->b->request->no_reuse && !must) return OPS_OK;
   if (!alias_fits(w, input, output) || (!must && (at_end || !dies_here(w, input))))
     return OPS_OK;
   if (!dies_here(w, input))
@@ -287,11 +284,10 @@ static int32_t choose_aliases(work *w, ops_error *error) {
   for (uint64_t i = 0; def && i < def->alias_count; ++i) {
     const ops_alias_def *alias = OPS_AT(ops_alias_def, def->aliases, def->alias_stride, i);
     const int in_range = alias->input >= 0 && (uint32_t)alias->input < w->unit->input_count &&
-                         alias->output >= 0 &&
-                         (uint32_t)alias->output < w->unit->output_count;
+                         alias->output >= 0 && (uint32_t)alias->output < w->unit->output_count;
     if (!in_range || (alias->flags & OPS_ALIAS_VARIADIC)) continue;
-    OPS_RETURN_IF_ERROR(take_alias(w, (uint32_t)alias->input, (uint32_t)alias->output,
-                                   alias->flags, error));
+    OPS_RETURN_IF_ERROR(
+        take_alias(w, (uint32_t)alias->input, (uint32_t)alias->output, alias->flags, error));
   }
   return OPS_OK;
 }
@@ -317,7 +313,8 @@ static int32_t check_reply(const work *w, ops_error *error) {
   const ops_prepare_reply *reply = &w->reply;
   if (!reply->prepared) return broken(w, error, "answered OK without a prepared object");
   const uint64_t alignment = reply->workspace_alignment;
-  if (alignment & (alignment - 1)) return broken(w, error, "states a workspace alignment that is no power of two");
+  if (alignment & (alignment - 1))
+    return broken(w, error, "states a workspace alignment that is no power of two");
   const int32_t kind = reply->workspace_memory_kind;
   if (kind < 0 || kind >= OPS_MEMORY_KIND_COUNT)
     return broken(w, error, "states an unknown memory kind for its workspace");
@@ -337,16 +334,15 @@ static int32_t check_reply(const work *w, ops_error *error) {
 
 static int32_t call_prepare(work *w, ops_error *error) {
   for (uint32_t i = 0; i < w->unit->output_count; ++i)
-    w->infos[i] = (ops_output_info){.struct_size = sizeof w->infos[i],
-                                    .layout = w->output_layouts[i]};
+    w->infos[i] =
+        (ops_output_info){.struct_size = sizeof w->infos[i], .layout = w->output_layouts[i]};
   w->reply = (ops_prepare_reply){.struct_size = sizeof w->reply,
                                  .outputs = w->infos,
                                  .output_count = w->unit->output_count,
                                  .output_stride = sizeof w->infos[0]};
   list_aliases(w);
   w->b->plan->prepares++;
-  OPS_RETURN_IF_ERROR(
-      w->unit->api->prepare(w->unit->kernel, &w->request, &w->reply, error));
+  OPS_RETURN_IF_ERROR(w->unit->api->prepare(w->unit->kernel, &w->request, &w->reply, error));
   const int32_t status = check_reply(w, error);
   if (status != OPS_OK && w->reply.prepared) w->unit->api->prepared_destroy(w->reply.prepared);
   return status;
@@ -415,8 +411,8 @@ static int32_t output_type(work *w, uint32_t i, int32_t kind, ops_type_info **ou
   const int shaped = info->mode != OPS_SHAPE_HOST_SYNC;
   const ops_type_info *plain = NULL;
   if (kind == OPS_VALUE_TENSOR || kind == OPS_VALUE_STRINGS) {
-    plain = rt_type_info_tensor(w->b->bump, kind, info->type, shaped ? info->rank : 0,
-                                info->dims);
+    plain =
+        rt_type_info_tensor(w->b->bump, kind, info->type, shaped ? info->rank : 0, info->dims);
   } else {
     // The kind and the types inside a host object are the graph's.
     OPS_RETURN_IF_ERROR(rt_views_type((rt_views *)&w->b->request->partition->views,
@@ -481,7 +477,7 @@ static int32_t note_late(rt_builder *b, uint32_t buffer, ops_error *error) {
 static int32_t add_dims_vector(work *w, uint32_t output, ops_error *error) {
   const rt_device *device = w->unit->device;
   const uint32_t kinds = device->info.memory_kinds;
-  const int32_t kind = !device->provider->stream                        ? OPS_MEMORY_HOST
+  const int32_t kind = !device->provider->stream                   ? OPS_MEMORY_HOST
                        : kinds & OPS_MEMORY_BIT(OPS_MEMORY_PINNED) ? OPS_MEMORY_PINNED
                        : kinds & OPS_MEMORY_BIT(OPS_MEMORY_SHARED) ? OPS_MEMORY_SHARED
                        : kinds & OPS_MEMORY_BIT(OPS_MEMORY_DEVICE) ? OPS_MEMORY_DEVICE
@@ -546,18 +542,18 @@ static int32_t add_workspace(work *w, uint32_t *out_buffer, ops_error *error) {
 
 static int32_t finish(work *w, ops_error *error) {
   const rt_unit *unit = w->unit;
-  rt_action action = {.kind = RT_ACTION_KERNEL,
-                      .queue = unit->device->provider->stream ? RT_QUEUE_COMPUTE
-                                                              : RT_QUEUE_NONE,
-                      .device = unit->device,
-                      .unit = unit,
-                      .name = unit->name,
-                      .inputs = w->inputs,
-                      .input_count = unit->input_count,
-                      .outputs = w->outputs,
-                      .output_count = unit->output_count,
-                      .prepared = w->reply.prepared,
-                      .reentrant = unit->def && (unit->def->flags & OPS_KERNEL_REENTRANT)};
+  rt_action action = {
+      .kind = RT_ACTION_KERNEL,
+      .queue = unit->device->provider->stream ? RT_QUEUE_COMPUTE : RT_QUEUE_NONE,
+      .device = unit->device,
+      .unit = unit,
+      .name = unit->name,
+      .inputs = w->inputs,
+      .input_count = unit->input_count,
+      .outputs = w->outputs,
+      .output_count = unit->output_count,
+      .prepared = w->reply.prepared,
+      .reentrant = unit->def && (unit->def->flags & OPS_KERNEL_REENTRANT)};
   for (uint32_t i = 0; i < unit->output_count; ++i) {
     w->outputs[i] = w->dims_outputs[i] = RT_NO_BUFFER;
     if (unit->outputs[i]) OPS_RETURN_IF_ERROR(add_output(w, i, error));

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plans of a session, by input shapes: bounded, the least recently used goes first, and
+// with a segment go those that continue it.
+#ifndef RT_EXECUTION_CACHE_H_
+#define RT_EXECUTION_CACHE_H_
+
+#include <stdatomic.h>
+
+#include "execution/weights.h"
+
+// A plan together with what runs share of it.
+typedef struct rt_cached_plan {
+  rt_plan *plan;
+  void **constants;  // by buffer: memory of those with storage CONSTANT
+  struct rt_prepared_set *idle_sets;
+  atomic_uint references;
+  uint64_t stamp;
+} rt_cached_plan;
+
+// Prepared objects for one run, by action. Those of re-entrant kernels are the plan's.
+typedef struct rt_prepared_set {
+  struct rt_prepared_set *next;
+  ops_prepared *prepared[];
+} rt_prepared_set;
+
+typedef struct rt_plan_cache rt_plan_cache;
+
+typedef struct rt_cache_counters {
+  uint64_t built;
+  uint64_t evicted;
+  uint64_t prepares;
+} rt_cache_counters;
+
+int32_t rt_plan_cache_create(rt_weights *weights, uint32_t max_plans, rt_plan_cache **out_cache,
+                             ops_error *error);
+void rt_plan_cache_destroy(rt_plan_cache *cache);  // accepts NULL
+
+// A plan that fits the request, from the cache or built now: same parent, same types, and
+// guards that equal what request->fetch reads. Release with rt_plan_cache_release. Concurrent
+// calls may build the same plan twice; one of them is then kept.
+int32_t rt_plan_cache_obtain(rt_plan_cache *cache, const rt_plan_request *request,
+                             rt_cached_plan **out_plan, ops_error *error);
+void rt_plan_cache_release(rt_plan_cache *cache, rt_cached_plan *plan);  // accepts NULL
+
+// A set of prepared objects that no other run uses. NULL may be returned to it.
+int32_t rt_plan_cache_take_set(rt_plan_cache *cache, rt_cached_plan *plan,
+                               rt_prepared_set **out_set, ops_error *error);
+void rt_plan_cache_return_set(rt_plan_cache *cache, rt_cached_plan *plan, rt_prepared_set *set);
+
+rt_cache_counters rt_plan_cache_counters(rt_plan_cache *cache);
+
+#endif  // RT_EXECUTION_CACHE_H_

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A run: obtain the plan of a segment, bind it, issue its actions, drain, see what shapes came
+// out, and go on with the next segment until one is the last. Everything a run holds is given
+// back in one place, after all queues are idle.
+#include "execution/executor.h"
+
+#include <ops_support/error.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "execution/run.h"
+#include "loader/value.h"
+
+// ---- Create and destroy ---------------------------------------------------------------------
+
+static int32_t open_streams(rt_executor *executor, ops_error *error) {
+  for (uint32_t i = 0; i < executor->options.device_count; ++i) {
+    const rt_device *device = executor->options.devices[i];
+    if (device->provider->stream)
+      OPS_RETURN_IF_ERROR(rt_stream_pool_create(device, &executor->streams[i], error));
+  }
+  return OPS_OK;
+}
+
+static int32_t open_parts(rt_executor *executor, ops_error *error) {
+  const rt_executor_options *options = &executor->options;
+  OPS_RETURN_IF_ERROR(
+      rt_places_init(&executor->places, options->devices, options->device_count, error));
+  for (uint32_t place = 0; place < RT_PLACE_COUNT; ++place)
+    if (executor->places.allocators[place])
+      executor->place_list[executor->place_count++] = place;
+  OPS_RETURN_IF_ERROR(rt_weights_create(&executor->places, &options->partition->views,
+                                        &executor->weights, error));
+  OPS_RETURN_IF_ERROR(
+      rt_plan_cache_create(executor->weights, options->max_plans, &executor->cache, error));
+  return open_streams(executor, error);
+}
+
+int32_t rt_executor_create(const rt_executor_options *options, rt_executor **out_executor,
+                           ops_error *error) {
+  *out_executor = NULL;
+  rt_executor *executor = calloc(1, sizeof *executor);
+  if (!executor) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "an executor");
+  executor->options = *options;
+  pthread_mutex_init(&executor->mutex, NULL);
+  const int32_t status = open_parts(executor, error);
+  if (status != OPS_OK) {
+    rt_executor_destroy(executor);
+    return status;
+  }
+  *out_executor = executor;
+  return OPS_OK;
+}
+
+void rt_executor_destroy(rt_executor *executor) {
+  if (!executor) return;
+  rt_plan_cache_destroy(executor->cache);
+  for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i) rt_stream_pool_destroy(executor->streams[i]);
+  rt_weights_destroy(executor->weights);
+  rt_places_finish(&executor->places);
+  pthread_mutex_destroy(&executor->mutex);
+  free(executor);
+}
+
+void rt_run_output_finish(rt_run_output *output) {
+  free(output->data);
+  ops_value_release(output->value);
+  *output = (rt_run_output){0};
+}
+
+// ---- Segments -------------------------------------------------------------------------------
+
+static int32_t obtain(rt_run *run, rt_cached_plan **out_plan, ops_error *error) {
+  const rt_executor_options *options = &run->executor->options;
+  const rt_segment *last = run->segment_count ? &run->segments[run->segment_count - 1] : NULL;
+  const uint32_t count = last ? last->plan->late_count : options->graph->input_count;
+  const ops_type_info **types = rt_bump_new(&run->bump, count, sizeof *types);
+  if (!types) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "running a model");
+  for (uint32_t i = 0; i < count; ++i)
+    types[i] = last ? last->bindings[last->plan->late[i]].type : run->inputs[i].type;
+  const rt_plan_request request = {.graph = options->graph,
+                                   .partition = options->partition,
+                                   .parent = last ? (rt_plan *)last->plan : NULL,
+                                   .types = types,
+                                   .type_count = count,
+                                   .fetch = rt_run_fetch,
+                                   .context = run,
+                                   .no_reuse = options->no_reuse};
+  return rt_plan_cache_obtain(run->executor->cache, &request, out_plan, error);
+}
+
+static rt_segment *add_segment(rt_run *run, rt_cached_plan *cached) {
+  if (run->segment_count == run->segment_capacity) {
+    const uint32_t capacity = run->segment_capacity ? run->segment_capacity * 2 : 4;
+    rt_segment *grown = realloc(run->segments, capacity * sizeof *grown);
+    if (!grown) return NULL;
+    run->segments = grown;
+    run->segment_capacity = capacity;
+  }
+  rt_segment *segment = &run->segments[run->segment_count++];
+  *segment = (rt_segment){.cached = cached, .plan = cached->plan};
+  return segment;
+}
+
+// Streams of the devices that this segment is the first to use, in the order of devices.
+// Streams are all acquired by the first segment: a later one must not wait while it holds some.
+static int32_t acquire_streams(rt_run *run, ops_error *error) {
+  const rt_partition *partition = run->executor->options.partition;
+  uint8_t used[RT_MAX_DEVICES] = {0};
+  for (uint32_t i = 0; i < partition->unit_count; ++i)
+    used[partition->units[i].device->number] = 1;
+  for (uint32_t i = 0; i < run->executor->options.device_count; ++i)
+    if (used[i] && run->executor->streams[i])
+      OPS_RETURN_IF_ERROR(
+          rt_stream_acquire(run->executor->streams[i], &run->streams[i], error));
+  return OPS_OK;
+}
+
+static int32_t run_segment(rt_run *run, int *out_finished, ops_error *error) {
+  rt_cached_plan *cached = NULL;
+  OPS_RETURN_IF_ERROR(obtain(run, &cached, error));
+  rt_segment *segment = add_segment(run, cached);
+  if (!segment) {
+    rt_plan_cache_release(run->executor->cache, cached);
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "running a model");
+  }
+  *out_finished = segment->plan->finished;
+  OPS_RETURN_IF_ERROR(
+      rt_plan_cache_take_set(run->executor->cache, cached, &segment->set, error));
+  OPS_RETURN_IF_ERROR(rt_run_bind(run, segment, error));
+  int32_t status = rt_run_actions(run, segment, error);
+  // Also after a failure nothing may be pending when memory is given back.
+  const int32_t drained = rt_run_drain(run, segment, status == OPS_OK ? error : NULL);
+  if (status == OPS_OK) status = drained;
+  return status == OPS_OK ? rt_run_resolve(run, segment, error) : status;
+}
+
+// ---- Results --------------------------------------------------------------------------------
+
+static int32_t hand_over(rt_run *run, uint32_t index, ops_error *error) {
+  const rt_segment *last = &run->segments[run->segment_count - 1];
+  const rt_plan_output *where = &last->plan->outputs[index];
+  rt_binding *binding = &run->segments[where->segment].bindings[where->buffer];
+  rt_run_output *output = &run->outputs[index];
+  output->kind = binding->type->kind;
+  output->type = binding->type->type;
+  if (binding->arg.kind == OPS_ARG_VALUE) {
+    output->value = ops_value_retain(binding->arg.value);
+    return OPS_OK;
+  }
+  output->rank = binding->type->rank;
+  if (output->rank > 0)
+    memcpy(output->dims, binding->type->dims, (size_t)output->rank * sizeof output->dims[0]);
+  output->size = binding->arg.tensor.byte_size;
+  if (output->data == binding->arg.tensor.memory) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_INTERNAL, "output '%s' is not where it was planned",
+                       run->executor->options.graph->output_names[index]);
+}
+
+static int32_t hand_over_all(rt_run *run, ops_error *error) {
+  for (uint32_t i = 0; i < run->executor->options.graph->output_count; ++i)
+    OPS_RETURN_IF_ERROR(hand_over(run, i, error));
+  return OPS_OK;
+}
+
+// ---- Runs -----------------------------------------------------------------------------------
+
+static void release_objects(const rt_segment *segment) {
+  for (uint32_t i = 0; segment->bindings && i < segment->plan->buffer_count; ++i)
+    if (segment->plan->buffers[i].storage == RT_STORAGE_OBJECT)
+      ops_value_release(segment->bindings[i].arg.value);
+}
+
+static void release_segment(rt_run *run, rt_segment *segment) {
+  rt_executor *executor = run->executor;
+  release_objects(segment);
+  for (uint32_t i = 0; segment->arenas && i < segment->plan->arena_count; ++i)
+    rt_arena_release(executor->places.pools[segment->plan->arenas[i].place],
+                     segment->arenas[i]);
+  rt_plan_cache_return_set(executor->cache, segment->cached, segment->set);
+  rt_plan_cache_release(executor->cache, segment->cached);
+}
+
+static void release_run(rt_run *run) {
+  rt_executor *executor = run->executor;
+  for (uint32_t i = 0; i < executor->options.device_count; ++i)
+    rt_stream_release(executor->streams[i], run->streams[i]);
+  for (uint32_t i = run->segment_count; i-- > 0;) release_segment(run, &run->segments[i]);
+  for (rt_run_memory *at = run->memory; at; at = at->next)
+    rt_allocator_free(at->allocator, at->memory, at->size);
+  free(run->segments);
+  rt_bump_finish(&run->bump);
+}
+
+static void count_run(rt_run *run) {
+  rt_executor *executor = run->executor;
+  rt_offsets_stats stats[RT_PLACE_COUNT] = {{0}};
+  for (uint32_t i = 0; i < run->segment_count; ++i) {
+    const rt_plan *plan = run->segments[i].plan;
+    for (uint32_t k = 0; k < plan->arena_count; ++k) {
+      rt_offsets_stats *sum = &stats[plan->arenas[k].place];
+      sum->planned += plan->arenas[k].stats.planned;
+      sum->naive += plan->arenas[k].stats.naive;
+      sum->lower_bound += plan->arenas[k].stats.lower_bound;
+    }
+  }
+  pthread_mutex_lock(&executor->mutex);
+  executor->counters.copies += run->copies;
+  executor->counters.copied_bytes += run->copied_bytes;
+  memcpy(executor->plan_stats, stats, sizeof stats);
+  pthread_mutex_unlock(&executor->mutex);
+}
+
+static uint32_t next_number(rt_executor *executor) {
+  pthread_mutex_lock(&executor->mutex);
+  const uint32_t number = (uint32_t)executor->counters.runs++;
+  pthread_mutex_unlock(&executor->mutex);
+  return number;
+}
+
+int32_t rt_executor_run(rt_executor *executor, const rt_run_input *inputs,
+                        rt_run_output *outputs, ops_error *error) {
+  rt_run run = {.executor = executor,
+                .number = next_number(executor),
+                .inputs = inputs,
+                .outputs = outputs};
+  const uint32_t output_count = executor->options.graph->output_count;
+  for (uint32_t i = 0; i < output_count; ++i) outputs[i] = (rt_run_output){0};
+  int finished = 0;
+  int32_t status = acquire_streams(&run, error);
+  while (status == OPS_OK && !finished) status = run_segment(&run, &finished, error);
+  if (status == OPS_OK) status = hand_over_all(&run, error);
+  if (status == OPS_OK) count_run(&run);
+  release_run(&run);
+  for (uint32_t i = 0; status != OPS_OK && i < output_count; ++i)
+    rt_run_output_finish(&outputs[i]);
+  return status;
+}
+
+int32_t rt_executor_warm_up(rt_executor *executor, const rt_run_input *inputs,
+                            ops_error *error) {
+  rt_run run = {.executor = executor, .inputs = inputs};
+  rt_cached_plan *cached = NULL;
+  const int32_t status = obtain(&run, &cached, error);
+  rt_plan_cache_release(executor->cache, cached);
+  rt_bump_finish(&run.bump);
+  // A plan that needs data cannot be made yet, which is no failure.
+  return status == OPS_ERROR_PRECONDITION ? OPS_OK : status;
+}
+
+// ---- Numbers --------------------------------------------------------------------------------
+
+rt_executor_counters rt_executor_count(rt_executor *executor) {
+  const rt_cache_counters cache = rt_plan_cache_counters(executor->cache);
+  pthread_mutex_lock(&executor->mutex);
+  rt_executor_counters counters = executor->counters;
+  pthread_mutex_unlock(&executor->mutex);
+  counters.plans_built = cache.built;
+  counters.plans_evicted = cache.evicted;
+  counters.prepares = cache.prepares;
+  return counters;
+}
+
+uint32_t rt_executor_memory_count(const rt_executor *executor) {
+  return executor->place_count;
+}
+
+void rt_executor_memory_at(rt_executor *executor, uint32_t index,
+                           rt_executor_memory *out_memory) {
+  const uint32_t place = executor->place_list[index];
+  rt_allocator *allocator = executor->places.allocators[place];
+  const rt_memory_stats stats = rt_allocator_stats(allocator);
+  pthread_mutex_lock(&executor->mutex);
+  const rt_offsets_stats plan = executor->plan_stats[place];
+  pthread_mutex_unlock(&executor->mutex);
+  *out_memory = (rt_executor_memory){.device = rt_allocator_name(allocator),
+                                     .kind = rt_allocator_kind(allocator),
+                                     .bytes_in_use = stats.bytes_in_use,
+                                     .bytes_peak = stats.bytes_peak,
+                                     .allocations = stats.allocations,
+                                     .plan = plan};
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running a partitioned graph: plans from the cache, memory, streams, actions in order,
+// results.
+#ifndef RT_EXECUTION_EXECUTOR_H_
+#define RT_EXECUTION_EXECUTOR_H_
+
+#include "partition/partition.h"
+#include "plan/offsets.h"
+#include "profile/profile.h"
+
+typedef struct rt_executor rt_executor;
+
+typedef struct rt_executor_options {
+  const rt_graph *graph;
+  rt_partition *partition;
+  rt_device *const *devices;  // by number
+  uint32_t device_count;
+  rt_profile *profile;  // NULL: none
+  int32_t no_reuse;
+  uint32_t max_plans;
+} rt_executor_options;
+
+// Everything in the options must outlive the executor.
+int32_t rt_executor_create(const rt_executor_options *options, rt_executor **out_executor,
+                           ops_error *error);
+void rt_executor_destroy(rt_executor *executor);  // accepts NULL; no run may be in progress
+
+// A value that enters a run. `data` is host memory, dense and row-major.
+typedef struct rt_run_input {
+  const ops_type_info *type;  // complete
+  const void *data;           // TENSOR
+  ops_value *value;           // other kinds, borrowed
+} rt_run_input;
+
+// A value that leaves a run, owned by the caller: `data` is freed with free(), `value` with
+// ops_value_release.
+typedef struct rt_run_output {
+  int32_t kind;  // OPS_VALUE_…
+  int32_t type;
+  int32_t rank;
+  int64_t dims[OPS_MAX_RANK];
+  void *data;  // TENSOR: never NULL, also if size is 0
+  uint64_t size;
+  ops_value *value;
+} rt_run_output;
+
+// One input per input of the graph, one output per output. On failure no output is set. Any
+// number of threads may run at once.
+int32_t rt_executor_run(rt_executor *executor, const rt_run_input *inputs,
+                        rt_run_output *outputs, ops_error *error);
+// Plans the first segment for inputs whose data are not needed, and loads its weights.
+int32_t rt_executor_warm_up(rt_executor *executor, const rt_run_input *inputs,
+                            ops_error *error);
+void rt_run_output_finish(rt_run_output *output);
+
+// For ops_host_options.set_output_shape.
+int32_t rt_call_set_output_shape(void *context, ops_call *call, uint64_t index, int32_t rank,
+                                 const int64_t *dims, ops_arg *out_arg, ops_error *error);
+
+typedef struct rt_executor_counters {
+  uint64_t runs;
+  uint64_t plans_built;
+  uint64_t plans_evicted;
+  uint64_t prepares;
+  uint64_t copies;
+  uint64_t copied_bytes;
+} rt_executor_counters;
+
+rt_executor_counters rt_executor_count(rt_executor *executor);
+
+// Memory by place; out of [0, rt_executor_memory_count).
+typedef struct rt_executor_memory {
+  const char *device;
+  int32_t kind;
+  uint64_t bytes_in_use;
+  uint64_t bytes_peak;
+  uint64_t allocations;
+  rt_offsets_stats plan;  // sum over the segments of the last complete run
+} rt_executor_memory;
+
+uint32_t rt_executor_memory_count(const rt_executor *executor);
+void rt_executor_memory_at(rt_executor *executor, uint32_t index,
+                           rt_executor_memory *out_memory);
+
+#endif  // RT_EXECUTION_EXECUTOR_H_

@@ -46,8 +46,7 @@ static const rt_action *find_culprit(const rt_run *run, const rt_segment *segmen
 // An error of a device with queues: name the action that caused it, which may be an earlier one
 // than `present` (NULL: none).
 static int32_t blame_device(const rt_run *run, const rt_segment *segment, rt_stream_set *set,
-                            const rt_action *present, ops_error *error) {
-  const int32_t status = error ? error->code : OPS_ERROR_INTERNAL;
+                            const rt_action *present, int32_t status, ops_error *error) {
   set->failed = 1;
   set->device->provider->stream->synchronize(set->streams[RT_QUEUE_COMPUTE], NULL);
   set->device->provider->stream->synchronize(set->streams[RT_QUEUE_COPY], NULL);
@@ -71,7 +70,7 @@ static int32_t wait_for(rt_run *run, rt_segment *segment, const rt_action *actio
   const int same_device = action->queue != RT_QUEUE_NONE && action->device == before->device;
   const int32_t status = same_device ? api->wait(stream_of(run, action), event, error)
                                      : api->event_synchronize(event, error);
-  return status == OPS_OK ? OPS_OK : blame_device(run, segment, set, before, error);
+  return status == OPS_OK ? OPS_OK : blame_device(run, segment, set, before, status, error);
 }
 
 // ---- Kernels --------------------------------------------------------------------------------
@@ -235,12 +234,11 @@ static int32_t issue(rt_run *run, rt_segment *segment, uint32_t index, ops_error
     status = record(run, segment, index, error);
   if (status == OPS_OK && profile) note_span(run, segment, action, correlation, start_ns);
   if (status == OPS_OK) return OPS_OK;
-  if (error) error->code = status;
   if (action->queue == RT_QUEUE_NONE) {
     blame(action, error);
     return status;
   }
-  return blame_device(run, segment, set_of(run, action), action, error);
+  return blame_device(run, segment, set_of(run, action), action, status, error);
 }
 
 int32_t rt_run_actions(rt_run *run, rt_segment *segment, ops_error *error) {
@@ -262,9 +260,7 @@ static int32_t drain_set(rt_run *run, rt_segment *segment, rt_stream_set *set,
                                                .provider = set->device->name,
                                                .start_ns = start_ns,
                                                .end_ns = rt_profile_now()});
-  if (status == OPS_OK) return OPS_OK;
-  if (error) error->code = status;
-  return blame_device(run, segment, set, NULL, error);
+  return status == OPS_OK ? OPS_OK : blame_device(run, segment, set, NULL, status, error);
 }
 
 int32_t rt_run_drain(rt_run *run, rt_segment *segment, ops_error *error) {

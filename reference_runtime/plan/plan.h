@@ -152,7 +152,7 @@ typedef struct rt_plan {
 } rt_plan;
 
 // Reads the contents of a value that exists before the segment begins. *out_data is borrowed
-// until the plan is built. PRECONDITION: there are no data (warming up).
+// until the plan is built. PRECONDITION if there are no data, which fails the build.
 typedef int32_t (*rt_plan_fetch_fn)(void *context, const rt_value *value, const void **out_data,
                                     uint64_t *out_size, ops_error *error);
 

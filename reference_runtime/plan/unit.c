@@ -72,16 +72,14 @@ static int32_t obtain_contents(rt_builder *b, const rt_value *value, int *out_kn
                                ops_error *error) {
   const rt_known *known = &b->plan->known[value->id];
   *out_known = known->contents != NULL;
-  if (*out_known || b->produced[value->id] || !b->request->fetch) return OPS_OK;
+  if (*out_known || b->produced[value->id]) return OPS_OK;
   if (known->type->kind != OPS_VALUE_TENSOR) {
     *out_known = 1;  // a host object is its own contents
     return OPS_OK;
   }
   const void *data = NULL;
   uint64_t size = 0;
-  const int32_t status = b->request->fetch(b->request->context, value, &data, &size, error);
-  if (status == OPS_ERROR_PRECONDITION) return OPS_OK;
-  OPS_RETURN_IF_ERROR(status);
+  OPS_RETURN_IF_ERROR(b->request->fetch(b->request->context, value, &data, &size, error));
   *out_known = 1;
   return add_guard(b, value, data, size, error);
 }

@@ -125,6 +125,16 @@ void opsrt_result_destroy(opsrt_result *result);  // accepts NULL
 
 const ops_value_api *opsrt_value_api(void);
 
+// One tensor in a file: a serialised TensorProto or numpy's .npy, told apart by their bytes.
+// The caller owns *out_tensor and whatever opsrt_tensor_value lends of it.
+typedef struct opsrt_tensor opsrt_tensor;
+int32_t opsrt_tensor_read(const char *path, opsrt_tensor **out_tensor, ops_error *error);
+const opsrt_value *opsrt_tensor_value(const opsrt_tensor *tensor);
+void opsrt_tensor_destroy(opsrt_tensor *tensor);  // accepts NULL
+// Writes a tensor (also of strings, in a TensorProto): numpy's format if `path` ends in ".npy".
+// The file appears whole or not at all.
+int32_t opsrt_tensor_write(const char *path, const opsrt_value *tensor, ops_error *error);
+
 // ---- What a session did ---------------------------------------------------------------------
 
 // Who runs a node. Borrowed from the session.
@@ -134,7 +144,7 @@ typedef struct opsrt_placement {
   const char *domain;  // "" is ai.onnx
   int32_t opset;
   int32_t group;         // number of the compiled group, -1: runs alone
-  const char *provider;  // by the provider's own name; "(constant)" for a folded node
+  const char *provider;  // by the provider's own name
   const char *device;
   const char *kernel;  // the implementation's name
   const char *reason;  // why not a more preferred provider; "" for the first choice

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parsing by a table of options: each row has a name, whether it takes a value, the commands
+// that know it, and the function that stores it.
+#include "options.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_fail(const char *format, ...) {
+  va_list args;
+  fputs("opsrun: ", stderr);
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fputc('\n', stderr);
+  return CLI_FAILED;
+}
+
+typedef int (*store_fn)(cli_options *options, const char *name, const char *value);
+
+static int store_input(cli_options *options, const char *name, const char *value) {
+  const char *equal = strchr(value, '=');
+  if (!equal || equal == value || !equal[1])
+    return cli_fail("%s '%s': expected NAME=FILE", name, value);
+  if (options->input_count == CLI_MAX_INPUTS)
+    return cli_fail("more than %u inputs", CLI_MAX_INPUTS);
+  options->inputs[options->input_count++] =
+      (cli_input){value, (uint64_t)(equal - value), equal + 1};
+  return CLI_OK;
+}
+
+static int store_provider(cli_options *options, const char *name, const char *value) {
+  (void)name;
+  if (options->provider_count == CLI_MAX_PROVIDERS)
+    return cli_fail("more than %u providers", CLI_MAX_PROVIDERS);
+  options->providers[options->provider_count++] =
+      (opsrt_provider_spec){.name = value, .options = &options->options[options->option_count]};
+  return CLI_OK;
+}
+
+static int store_option(cli_options *options, const char *name, const char *value) {
+  const char *equal = strchr(value, '=');
+  if (!equal || equal == value) return cli_fail("%s '%s': expected KEY=VALUE", name, value);
+  if (options->provider_count == 0)
+    return cli_fail("%s '%s' comes before any --provider; put it behind the one it is for",
+                    name, value);
+  if (options->option_count == CLI_MAX_OPTIONS)
+    return cli_fail("more than %u options", CLI_MAX_OPTIONS);
+  options->options[options->option_count++] =
+      (ops_key_value){{value, (uint64_t)(equal - value)}, {equal + 1, strlen(equal + 1)}};
+  options->providers[options->provider_count - 1].option_count++;
+  return CLI_OK;
+}
+
+static int store_number(int64_t *target, const char *name, const char *value, int64_t largest) {
+  char *end = NULL;
+  const long long number = strtoll(value, &end, 10);
+  if (end == value || *end || number < 1 || number > largest)
+    return cli_fail("%s '%s': expected a number from 1 to %lld", name, value,
+                    (long long)largest);
+  *target = number;
+  return CLI_OK;
+}
+
+static int store_repeat(cli_options *options, const char *name, const char *value) {
+  return store_number(&options->repeat, name, value, 1000000);
+}
+
+static int store_workers(cli_options *options, const char *name, const char *value) {
+  return store_number(&options->workers, name, value, 4096);
+}
+
+static int store_output_dir(cli_options *options, const char *name, const char *value) {
+  (void)name;
+  options->output_dir = value;
+  return CLI_OK;
+}
+
+static int store_profile(cli_options *options, const char *name, const char *value) {
+  (void)name;
+  options->profile = value;
+  return CLI_OK;
+}
+
+static int set_no_fallback(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->no_fallback = 1;
+  return CLI_OK;
+}
+
+static int set_placement(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->placement = 1;
+  return CLI_OK;
+}
+
+static int set_memory(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->memory = 1;
+  return CLI_OK;
+}
+
+static int set_no_reuse(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->no_reuse = 1;
+  return CLI_OK;
+}
+
+static int set_help(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->help = 1;
+  return CLI_OK;
+}
+
+#define RUNS "run profile"
+#define ALL "run profile check providers"
+
+static const struct {
+  const char *name;
+  const char *commands;
+  int takes_value;
+  store_fn store;
+} table[] = {
+    {"--input", RUNS, 1, store_input},
+    {"--output-dir", RUNS, 1, store_output_dir},
+    {"--provider", RUNS, 1, store_provider},
+    {"--option", RUNS, 1, store_option},
+    {"--no-fallback", RUNS, 0, set_no_fallback},
+    {"--profile", RUNS, 1, store_profile},
+    {"--placement", RUNS, 0, set_placement},
+    {"--memory", RUNS, 0, set_memory},
+    {"--no-memory-reuse", RUNS, 0, set_no_reuse},
+    {"--repeat", RUNS, 1, store_repeat},
+    {"--workers", RUNS, 1, store_workers},
+    {"--help", ALL, 0, set_help},
+    {"-h", ALL, 0, set_help},
+};
+
+static int knows(const char *commands, const char *command) {
+  const char *at = strstr(commands, command);
+  return at != NULL;
+}
+
+// The row of an argument; *out_value is what follows '=' in "--name=value".
+static int find_row(const char *command, const char *argument, const char **out_value) {
+  *out_value = NULL;
+  for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {
+    const size_t length = strlen(table[i].name);
+    if (strncmp(argument, table[i].name, length) != 0 || !knows(table[i].commands, command))
+      continue;
+    if (argument[length] == 0) return (int)i;
+    if (argument[length] != '=' || !table[i].takes_value) continue;
+    *out_value = argument + length + 1;
+    return (int)i;
+  }
+  return -1;
+}
+
+static int store_plain(cli_options *options, const char *argument) {
+  if (options->plain_count == CLI_MAX_PROVIDERS)
+    return cli_fail("too many arguments, beginning with '%s'", argument);
+  options->plain[options->plain_count++] = argument;
+  options->model = options->plain[0];
+  return CLI_OK;
+}
+
+int cli_parse(int argc, char **argv, cli_options *out_options) {
+  *out_options = (cli_options){.command = argv[1], .repeat = 1};
+  int plain_only = 0;
+  for (int i = 2; i < argc; ++i) {
+    const char *value = NULL;
+    int status = CLI_OK;
+    if (plain_only || argv[i][0] != '-' || !argv[i][1]) {
+      status = store_plain(out_options, argv[i]);
+    } else if (strcmp(argv[i], "--") == 0) {
+      plain_only = 1;
+    } else {
+      const int row = find_row(argv[1], argv[i], &value);
+      if (row < 0)
+        return cli_fail("unknown option '%s' of %s; see opsrun %s --help", argv[i], argv[1],
+                        argv[1]);
+      if (table[row].takes_value && !value && ++i == argc)
+        return cli_fail("%s needs a value; see opsrun %s --help", table[row].name, argv[1]);
+      if (table[row].takes_value && !value) value = argv[i];
+      status = table[row].store(out_options, table[row].name, value);
+    }
+    if (status != CLI_OK) return status;
+  }
+  return CLI_OK;
+}
+
+// ---- Help -----------------------------------------------------------------------------------
+
+static const char help_run[] =
+    "usage: opsrun run MODEL [option]…\n"
+    "       opsrun profile MODEL [option]…     run, and print the time of each node\n"
+    "\n"
+    "Runs an ONNX model once and prints its outputs.\n"
+    "\n"
+    "  --input NAME=FILE     an input, from a .npy or a serialised TensorProto (.pb)\n"
+    "  --output-dir DIR      write each output as DIR/NAME.npy; characters of NAME that are\n"
+    "                        neither letters nor digits become '_'. What numpy cannot hold\n"
+    "                        becomes NAME.pb. Nothing is written unless the whole run "
+    "succeeds\n"
+    "  --provider LIB        a provider, by name or path; the first is preferred. What none\n"
+    "                        takes runs on the provider 'reference'\n"
+    "  --option KEY=VALUE    an option of the provider named last\n"
+    "  --no-fallback         a node that no named provider takes is an error\n"
+    "  --placement           print who runs each node, and why nobody more preferred does\n"
+    "  --memory              print the memory of each device\n"
+    "  --profile FILE        write a trace for Perfetto or chrome://tracing, print times\n"
+    "  --repeat N            run N times and print the time of a run\n"
+    "  --workers N           threads that kernels may use; one per core else\n"
+    "  --no-memory-reuse     give every value memory of its own\n"
+    "\n"
+    "Exit code: 0 if the run succeeded, 2 otherwise, with one line on stderr.\n";
+
+static const char help_check[] =
+    "usage: opsrun check MODEL\n"
+    "\n"
+    "Checks a model without running it: bytes, names, operators, attributes, types, shapes.\n"
+    "\n"
+    "Exit code: 0 if the model is sound, 2 otherwise, with one line on stderr.\n";
+
+static const char help_providers[] =
+    "usage: opsrun providers [LIB]…\n"
+    "\n"
+    "Prints the devices and kernels of providers, named or given by path; 'reference' if none\n"
+    "is named.\n"
+    "\n"
+    "Exit code: 0, or 2 if a provider cannot be opened.\n";
+
+static const char help_all[] =
+    "usage: opsrun COMMAND …\n"
+    "\n"
+    "  run MODEL         run a model\n"
+    "  profile MODEL     run a model and print the time of each node\n"
+    "  check MODEL       check a model\n"
+    "  providers [LIB]…  print the devices and kernels of providers\n"
+    "\n"
+    "opsrun COMMAND --help tells more.\n";
+
+void cli_print_help(const char *command) {
+  static const struct {
+    const char *command;
+    const char *text;
+  } texts[] = {{"run", help_run},
+               {"profile", help_run},
+               {"check", help_check},
+               {"providers", help_providers}};
+  const char *text = help_all;
+  for (size_t i = 0; command && i < sizeof texts / sizeof texts[0]; ++i)
+    if (strcmp(command, texts[i].command) == 0) text = texts[i].text;
+  fputs(text, stdout);
+}

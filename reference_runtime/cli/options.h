@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command line of opsrun.
+#ifndef RT_CLI_OPTIONS_H_
+#define RT_CLI_OPTIONS_H_
+
+#include <opsrt/opsrt.h>
+
+#define CLI_MAX_PROVIDERS 16u
+#define CLI_MAX_INPUTS 256u
+#define CLI_MAX_OPTIONS 64u
+
+// Exit codes.
+#define CLI_OK 0
+#define CLI_FAILED 2
+
+typedef struct cli_input {
+  const char *name;  // not terminated by itself: name_size bytes
+  uint64_t name_size;
+  const char *path;
+} cli_input;
+
+typedef struct cli_options {
+  const char *command;
+  const char *model;  // the first plain argument
+  const char *plain[CLI_MAX_PROVIDERS];
+  uint32_t plain_count;
+  cli_input inputs[CLI_MAX_INPUTS];
+  uint32_t input_count;
+  opsrt_provider_spec providers[CLI_MAX_PROVIDERS];
+  uint32_t provider_count;
+  ops_key_value options[CLI_MAX_OPTIONS];  // of all providers, in order
+  uint32_t option_count;
+  const char *output_dir;
+  const char *profile;  // file
+  int64_t repeat;
+  int64_t workers;
+  int no_fallback;
+  int placement;
+  int memory;
+  int no_reuse;
+  int help;
+} cli_options;
+
+// Reads argv[2…]. On a mistake: says on stderr what and where, and returns CLI_FAILED.
+int cli_parse(int argc, char **argv, cli_options *out_options);
+// Prints the help of a command, or of opsrun if there is no such command.
+void cli_print_help(const char *command);
+
+// The commands. Each returns an exit code.
+int cli_run(const cli_options *options);
+int cli_check(const cli_options *options);
+int cli_providers(const cli_options *options);
+
+// One line on stderr, and CLI_FAILED.
+int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif  // RT_CLI_OPTIONS_H_

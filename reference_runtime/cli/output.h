@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What opsrun prints and writes of a run.
+#ifndef RT_CLI_OUTPUT_H_
+#define RT_CLI_OUTPUT_H_
+
+#include <opsrt/opsrt.h>
+
+// Writes every output into `directory`, which is made if it is missing: all of them or none.
+int32_t cli_write_outputs(const char *directory, const opsrt_result *result, ops_error *error);
+
+void cli_print_outputs(const opsrt_result *result);
+void cli_print_placement(const opsrt_session *session);
+void cli_print_memory(const opsrt_session *session);
+int32_t cli_print_times(opsrt_session *session, ops_error *error);
+
+#endif  // RT_CLI_OUTPUT_H_

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables for people: outputs, placement, memory, times.
+#include <inttypes.h>
+#include <ops_support/error.h>
+#include <ops_support/tensor.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+
+#define MAX_ROWS 20u
+
+static void print_numbers(const opsrt_value *value) {
+  const float *floats = value->data;
+  const int64_t *ints = value->data;
+  const uint64_t count =
+      value->size / (value->type == OPS_TYPE_FLOAT ? sizeof *floats : sizeof *ints);
+  for (uint64_t i = 0; i < count && i < 6; ++i) {
+    if (value->type == OPS_TYPE_FLOAT)
+      printf(" %.6g", (double)floats[i]);
+    else
+      printf(" %" PRId64, ints[i]);
+  }
+  if (count > 6) printf(" …");
+}
+
+void cli_print_outputs(const opsrt_result *result) {
+  for (uint64_t i = 0; i < opsrt_result_count(result); ++i) {
+    const opsrt_value *value = opsrt_result_output(result, i);
+    const int tensor = value->kind == OPS_VALUE_TENSOR || value->kind == OPS_VALUE_STRINGS;
+    printf("%s: ", value->name);
+    if (!tensor) {
+      printf("no tensor\n");
+      continue;
+    }
+    printf("%s[", ops_type_name(value->type));
+    for (int32_t k = 0; k < value->rank; ++k)
+      printf("%s%" PRId64, k ? "," : "", value->dims[k]);
+    printf("]");
+    if (value->type == OPS_TYPE_FLOAT || value->type == OPS_TYPE_INT64) print_numbers(value);
+    printf("\n");
+  }
+}
+
+// One line per node, then how many nodes each provider runs.
+void cli_print_placement(const opsrt_session *session) {
+  const uint64_t count = opsrt_session_placement_count(session);
+  for (uint64_t i = 0; i < count; ++i) {
+    const opsrt_placement *row = opsrt_session_placement(session, i);
+    printf("%-12s %-20s %s", row->provider, row->op, row->node);
+    if (row->group >= 0) printf(" [group %d]", row->group);
+    if (row->reason[0]) printf("  (%s)", row->reason);
+    printf("\n");
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    const char *provider = opsrt_session_placement(session, i)->provider;
+    uint64_t nodes = 0;
+    int first = 1;
+    for (uint64_t k = 0; k < count; ++k) {
+      const int same = strcmp(opsrt_session_placement(session, k)->provider, provider) == 0;
+      if (same && k < i) first = 0;
+      nodes += (uint64_t)same;
+    }
+    if (first) printf("%s runs %" PRIu64 " of %" PRIu64 " nodes\n", provider, nodes, count);
+  }
+}
+
+void cli_print_memory(const opsrt_session *session) {
+  static const char *const kinds[] = {"host", "pinned", "device", "shared"};
+  printf("%-12s %-7s %14s %14s %8s %14s %14s %14s\n", "memory", "kind", "in use", "peak",
+         "allocs", "planned", "without reuse", "lower bound");
+  for (uint64_t i = 0; i < opsrt_session_memory_count(session); ++i) {
+    opsrt_memory row;
+    if (opsrt_session_memory(session, i, &row) != OPS_OK) continue;
+    printf("%-12s %-7s %14" PRIu64 " %14" PRIu64 " %8" PRIu64 " %14" PRIu64 " %14" PRIu64
+           " %14" PRIu64 "\n",
+           row.device, kinds[row.kind], row.bytes_in_use, row.bytes_peak, row.allocations,
+           row.planned, row.naive, row.lower_bound);
+  }
+}
+
+int32_t cli_print_times(opsrt_session *session, ops_error *error) {
+  opsrt_node_time *times = NULL;
+  uint64_t count = 0, total = 0;
+  OPS_RETURN_IF_ERROR(opsrt_session_profile_times(session, &times, &count, error));
+  for (uint64_t i = 0; i < count; ++i) total += times[i].total_ns;
+  printf("%10s %6s %6s  %-14s %-10s %s\n", "ms", "share", "runs", "op", "provider", "node");
+  for (uint64_t i = 0; i < count && i < MAX_ROWS; ++i)
+    printf("%10.3f %5.1f%% %6" PRIu64 "  %-14s %-10s %s\n", (double)times[i].total_ns / 1e6,
+           total ? 100.0 * (double)times[i].total_ns / (double)total : 0.0, times[i].count,
+           times[i].op, times[i].provider, times[i].node);
+  if (count > MAX_ROWS) printf("… %" PRIu64 " more\n", count - MAX_ROWS);
+  printf("%10.3f ms in kernels and copies\n", (double)total / 1e6);
+  opsrt_free(times);
+  return OPS_OK;
+}

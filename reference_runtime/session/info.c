@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a session tells of itself: inputs, outputs, placement, memory, counters, profile.
+#include <ops_support/error.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/session.h"
+
+#define MAX_TYPE_TEXT 1024
+
+static int32_t exhausted(ops_error *error) {
+  return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "describing a session");
+}
+
+static const char *symbol_text(opsrt_session *session, rt_dim dim) {
+  char text[256];
+  if (rt_dim_is_const(dim) || rt_dim_is_unknown(dim)) return "";
+  rt_dim_format(session->graph->symbols, dim, text, sizeof text);
+  return rt_bump_format(&session->bump, "%s", text);
+}
+
+static int32_t describe(opsrt_session *session, const char *name, const rt_type *type,
+                        int optional, opsrt_info *info, ops_error *error) {
+  char text[MAX_TYPE_TEXT];
+  const int tensor = type->kind == RT_TYPE_TENSOR || type->kind == RT_TYPE_SPARSE_TENSOR;
+  const int32_t rank = tensor ? type->rank : RT_RANK_UNKNOWN;
+  const uint64_t count = rank > 0 ? (uint64_t)rank : 0;
+  int64_t *dims = rt_bump_new(&session->bump, count, sizeof *dims);
+  const char **symbols = rt_bump_new(&session->bump, count, sizeof *symbols);
+  if (!dims || !symbols) return exhausted(error);
+  for (uint64_t i = 0; i < count; ++i) {
+    dims[i] = rt_dim_is_const(type->dims[i]) ? type->dims[i].value : -1;
+    symbols[i] = symbol_text(session, type->dims[i]);
+  }
+  *info = (opsrt_info){
+      .name = name,
+      .text = rt_bump_format(&session->bump, "%s",
+                             rt_type_format(session->graph->symbols, type, text, sizeof text)),
+      .kind = rt_view_kind(type),
+      .type = type->elem_type,
+      .rank = rank,
+      .optional = optional,
+      .dims = dims,
+      .symbols = symbols};
+  return session->bump.failed ? exhausted(error) : OPS_OK;
+}
+
+static int32_t describe_values(opsrt_session *session, ops_error *error) {
+  const rt_graph *graph = session->graph;
+  session->inputs = rt_bump_new(&session->bump, graph->input_count, sizeof(opsrt_info));
+  session->outputs = rt_bump_new(&session->bump, graph->output_count, sizeof(opsrt_info));
+  if (!session->inputs || !session->outputs) return exhausted(error);
+  for (uint32_t i = 0; i < graph->input_count; ++i)
+    OPS_RETURN_IF_ERROR(describe(session, graph->inputs[i]->name, &graph->inputs[i]->type,
+                                 graph->inputs[i]->constant != NULL, &session->inputs[i],
+                                 error));
+  for (uint32_t i = 0; i < graph->output_count; ++i) {
+    const rt_type *inferred = &graph->outputs[i]->type;
+    const rt_type *type =
+        inferred->kind == RT_TYPE_UNKNOWN ? &graph->output_types[i] : inferred;
+    OPS_RETURN_IF_ERROR(
+        describe(session, graph->output_names[i], type, 0, &session->outputs[i], error));
+  }
+  return OPS_OK;
+}
+
+static int32_t describe_placements(opsrt_session *session, ops_error *error) {
+  const rt_partition *partition = session->partition;
+  session->placements =
+      rt_bump_new(&session->bump, partition->placement_count, sizeof(opsrt_placement));
+  if (!session->placements) return exhausted(error);
+  for (uint32_t i = 0; i < partition->placement_count; ++i) {
+    const rt_placement *from = &partition->placements[i];
+    const rt_unit *unit = from->unit;
+    const ops_str device = unit->device->info.name;
+    const ops_str kernel = unit->def ? unit->def->name : (ops_str)OPS_STR("compiled group");
+    session->placements[i] = (opsrt_placement){.node = from->node->name,
+                                               .op = from->node->op.name,
+                                               .domain = from->node->op.domain,
+                                               .opset = from->node->op.opset,
+                                               .group = unit->group,
+                                               .provider = unit->device->name,
+                                               .device = rt_bump_text(&session->bump, device),
+                                               .kernel = rt_bump_text(&session->bump, kernel),
+                                               .reason = from->reason};
+  }
+  return session->bump.failed ? exhausted(error) : OPS_OK;
+}
+
+int32_t rt_session_describe(opsrt_session *session, ops_error *error) {
+  OPS_RETURN_IF_ERROR(describe_values(session, error));
+  return describe_placements(session, error);
+}
+
+// ---- Accessors ------------------------------------------------------------------------------
+
+uint64_t opsrt_session_input_count(const opsrt_session *session) {
+  return session->graph->input_count;
+}
+
+const opsrt_info *opsrt_session_input(const opsrt_session *session, uint64_t index) {
+  return index < session->graph->input_count ? &session->inputs[index] : NULL;
+}
+
+uint64_t opsrt_session_output_count(const opsrt_session *session) {
+  return session->graph->output_count;
+}
+
+const opsrt_info *opsrt_session_output(const opsrt_session *session, uint64_t index) {
+  return index < session->graph->output_count ? &session->outputs[index] : NULL;
+}
+
+uint64_t opsrt_session_placement_count(const opsrt_session *session) {
+  return session->partition->placement_count;
+}
+
+const opsrt_placement *opsrt_session_placement(const opsrt_session *session, uint64_t index) {
+  return index < session->partition->placement_count ? &session->placements[index] : NULL;
+}
+
+uint64_t opsrt_session_memory_count(const opsrt_session *session) {
+  return rt_executor_memory_count(session->executor);
+}
+
+int32_t opsrt_session_memory(const opsrt_session *session, uint64_t index,
+                             opsrt_memory *out_memory) {
+  if (index >= rt_executor_memory_count(session->executor)) return OPS_ERROR_INVALID_ARGUMENT;
+  rt_executor_memory memory;
+  rt_executor_memory_at(session->executor, (uint32_t)index, &memory);
+  *out_memory = (opsrt_memory){.device = memory.device,
+                               .kind = memory.kind,
+                               .bytes_in_use = memory.bytes_in_use,
+                               .bytes_peak = memory.bytes_peak,
+                               .allocations = memory.allocations,
+                               .planned = memory.plan.planned,
+                               .naive = memory.plan.naive,
+                               .lower_bound = memory.plan.lower_bound};
+  return OPS_OK;
+}
+
+void opsrt_session_counters(const opsrt_session *session, opsrt_counters *out_counters) {
+  const rt_executor_counters counters = rt_executor_count(session->executor);
+  *out_counters = (opsrt_counters){.runs = counters.runs,
+                                   .plans_built = counters.plans_built,
+                                   .plans_evicted = counters.plans_evicted,
+                                   .prepares = counters.prepares,
+                                   .copies = counters.copies,
+                                   .copied_bytes = counters.copied_bytes};
+}
+
+// ---- Profile --------------------------------------------------------------------------------
+
+static int32_t need_profile(const opsrt_session *session, ops_error *error) {
+  if (session->profile) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_PRECONDITION,
+                       "the session takes no profile; set opsrt_session_options.profile");
+}
+
+int32_t opsrt_session_profile_write(opsrt_session *session, const char *path,
+                                    ops_error *error) {
+  OPS_RETURN_IF_ERROR(need_profile(session, error));
+  return rt_profile_write(session->profile, path, error);
+}
+
+int32_t opsrt_session_profile_times(opsrt_session *session, opsrt_node_time **out_times,
+                                    uint64_t *out_count, ops_error *error) {
+  *out_times = NULL;
+  *out_count = 0;
+  rt_profile_time *rows = NULL;
+  uint64_t count = 0;
+  OPS_RETURN_IF_ERROR(need_profile(session, error));
+  OPS_RETURN_IF_ERROR(rt_profile_times(session->profile, &rows, &count, error));
+  opsrt_node_time *times = calloc(count + 1, sizeof *times);
+  for (uint64_t i = 0; times && i < count; ++i)
+    times[i] = (opsrt_node_time){.node = rows[i].name,
+                                 .op = rows[i].op,
+                                 .provider = rows[i].provider,
+                                 .count = rows[i].count,
+                                 .total_ns = rows[i].total_ns,
+                                 .bytes = rows[i].bytes};
+  free(rows);
+  if (!times) return exhausted(error);
+  *out_times = times;
+  *out_count = count;
+  return OPS_OK;
+}
+
+void opsrt_session_profile_clear(opsrt_session *session) {
+  if (session->profile) rt_profile_clear(session->profile);
+}
+
+void opsrt_free(void *memory) {
+  free(memory);
+}

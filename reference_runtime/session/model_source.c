@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From bytes to a graph with types: load, check, build, infer.
+#include <ops_support/error.h>
+
+#include "graph/build.h"
+#include "infer/infer.h"
+#include "model/check.h"
+#include "session/session.h"
+
+static int32_t load_bytes(const opsrt_model_source *source, rt_model **out_model,
+                          ops_error *error) {
+  *out_model = NULL;
+  if (source->path) return rt_model_load_file(source->path, NULL, out_model, error);
+  if (!source->data)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "no model: give a path, or data and their size");
+  return rt_model_load_bytes(source->data, source->size, source->base_dir, NULL, out_model,
+                             error);
+}
+
+int32_t rt_session_load(const opsrt_model_source *source, rt_model **out_model,
+                        rt_graph **out_graph, ops_error *error) {
+  rt_model *model = NULL;
+  rt_graph *graph = NULL;
+  *out_model = NULL;
+  *out_graph = NULL;
+  int32_t status = load_bytes(source, &model, error);
+  if (status == OPS_OK) status = rt_model_check(model, error);
+  if (status == OPS_OK) status = rt_graph_from_model(model, NULL, &graph, error);
+  if (status == OPS_OK) status = rt_infer_graph(graph, NULL, error);
+  if (status != OPS_OK) {
+    rt_graph_destroy(graph);
+    rt_model_destroy(model);
+    return ops_error_prefix(error, "model '%s'", source->path ? source->path : "(memory)");
+  }
+  *out_model = model;
+  *out_graph = graph;
+  return OPS_OK;
+}
+
+int32_t opsrt_model_check(const opsrt_model_source *source, ops_error *error) {
+  rt_model *model = NULL;
+  rt_graph *graph = NULL;
+  OPS_RETURN_IF_ERROR(rt_session_load(source, &model, &graph, error));
+  rt_graph_destroy(graph);
+  rt_model_destroy(model);
+  return OPS_OK;
+}

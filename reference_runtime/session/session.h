@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Private to session/: what a session holds.
+#ifndef RT_SESSION_SESSION_H_
+#define RT_SESSION_SESSION_H_
+
+#include <opsrt/opsrt.h>
+
+#include "execution/executor.h"
+#include "graph/graph.h"
+#include "model/model.h"
+#include "partition/partition.h"
+#include "profile/profile.h"
+
+// What an instance's profile callback needs to know.
+typedef struct rt_session_sink {
+  rt_profile *profile;
+  int32_t device;
+  const char *name;  // "" until the device is open
+} rt_session_sink;
+
+struct opsrt_session {
+  rt_model *model;
+  rt_graph *graph;
+  rt_device *devices[RT_MAX_DEVICES];
+  rt_session_sink sinks[RT_MAX_DEVICES];
+  uint32_t device_count;
+  ops_packed_store *packed;
+  rt_partition *partition;
+  rt_profile *profile;
+  rt_executor *executor;
+  opsrt_info *inputs;
+  opsrt_info *outputs;
+  opsrt_placement *placements;
+  rt_bump bump;
+};
+
+// ---- model_source.c ----
+// Reads, checks and infers. Both outputs are the caller's.
+int32_t rt_session_load(const opsrt_model_source *source, rt_model **out_model,
+                        rt_graph **out_graph, ops_error *error);
+
+// ---- info.c ----
+// Fills session->inputs, outputs and placements.
+int32_t rt_session_describe(opsrt_session *session, ops_error *error);
+
+// ---- inputs.c ----
+// The inputs of one run, in the order of the graph. Finish also after a failure.
+typedef struct rt_session_inputs {
+  rt_run_input *items;
+  ops_value **strings;  // made from string inputs, by input
+  uint32_t count;
+  rt_bump bump;
+} rt_session_inputs;
+// `data_needed` 0: values without data are accepted (warming up).
+int32_t rt_session_inputs_init(rt_session_inputs *inputs, const opsrt_session *session,
+                               const opsrt_value *values, uint64_t value_count, int data_needed,
+                               ops_error *error);
+void rt_session_inputs_finish(rt_session_inputs *inputs);
+
+// ---- result.c ----
+// Takes over what `outputs` own.
+int32_t rt_session_result(const opsrt_session *session, rt_run_output *outputs,
+                          opsrt_result **out_result, ops_error *error);
+
+// ---- locate.c ----
+// The folder of installed providers beside the running program, into `buffer`; NULL if there is
+// none, which means the loader's own.
+const char *rt_session_provider_dir(char *buffer, uint64_t size);
+
+#endif  // RT_SESSION_SESSION_H_

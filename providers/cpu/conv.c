@@ -6,7 +6,6 @@
 
 #include "dnnl_glue.h"
 #include "ops_table.h"
-#include "vec.h"
 #include "window.h"
 
 typedef struct conv_kernel {
@@ -125,19 +124,12 @@ static void prepared_destroy(ops_prepared *prepared) {
   cpu_dnnl_plan_destroy(((conv_prepared *)prepared)->plan);
 }
 
-// An empty sum is 0; the bias is all that remains.
-static void fill_bias(const conv_prepared *own, const float *bias, float *y) {
-  for (int64_t n = 0; n < own->batch; ++n)
-    for (int64_t c = 0; c < own->channels; ++c)
-      for (int64_t i = 0; i < own->pixels; ++i) *y++ = bias ? bias[c] : 0.0f;
-}
-
 static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
                        ops_error *error) {
   const conv_prepared *own = (const conv_prepared *)prepared;
   const float *bias = cpu_in_data(request, 2);
   if (!own->plan) {
-    fill_bias(own, bias, cpu_out_data(request, 0));
+    cpu_fill_bias(bias, cpu_out_data(request, 0), own->batch, own->channels, own->pixels);
     return OPS_OK;
   }
   return cpu_dnnl_plan_run(own->plan, cpu_in_data(request, 0), cpu_in_data(request, 1), bias,

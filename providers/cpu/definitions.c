@@ -17,7 +17,10 @@
 #define NUMBERS (FLOATS | INTEGERS)
 #define BOOL BIT(BOOL)
 #define INDEX (BIT(INT32) | BIT(INT64))
-#define WHOLE (NUMBERS | BOOL | BIT(COMPLEX64))  // anything that is only moved
+#define FLOAT8S \
+  (BIT(FLOAT8E4M3FN) | BIT(FLOAT8E4M3FNUZ) | BIT(FLOAT8E5M2) | BIT(FLOAT8E5M2FNUZ))
+// Whatever has whole bytes: all that an operator needs which only moves elements.
+#define MOVED (NUMBERS | BOOL | BIT(COMPLEX64) | BIT(COMPLEX128) | FLOAT8S | BIT(FLOAT8E8M0))
 
 // ---- Pieces of a row ------------------------------------------------------------------------
 
@@ -72,6 +75,13 @@
 #define FOLD(op, since, types)                                                           \
   OWN(op, since, 0, binary, INPUTS(MANY("data_0", types)), OUTPUTS(IN("result", types)), \
       IN_PLACE(MAY_ALIAS(0)))
+
+// Axes are an attribute before opset `since`, and an input from then on.
+#define REDUCE(op, since, types)                                                           \
+  OWN(op, 1, (since)-1, reduce, INPUTS(IN("data", types)), OUTPUTS(IN("reduced", types))), \
+      OWN(op, since, 0, reduce, INPUTS(IN("data", types), SHAPE_OPTIONAL("axes")),         \
+          OUTPUTS(IN("reduced", types)))
+#define ORDERED (F32 | F64 | INDEX | BIT(INT8) | BIT(UINT8))
 
 static const ops_kernel_def kKernels[] = {
     // Elementwise functions.
@@ -129,7 +139,121 @@ static const ops_kernel_def kKernels[] = {
     COMPARE("Or", 7, BOOL),
     COMPARE("Xor", 7, BOOL),
 
+    OWN("Pow", 7, 11, pow, INPUTS(IN("X", F32 | F64), IN("Y", F32 | F64)),
+        OUTPUTS(IN("Z", F32 | F64)), IN_PLACE(MAY_ALIAS(0))),
+    OWN("Pow", 12, 0, pow, INPUTS(IN("X", F32 | F64), ARG("Y", "T1", F32 | F64 | INDEX, 0)),
+        OUTPUTS(IN("Z", F32 | F64)), IN_PLACE(MAY_ALIAS(0))),
+    OWN("Where", 9, 0, where,
+        INPUTS(ARG("condition", "B", BOOL, 0), IN("X", MOVED), IN("Y", MOVED)),
+        OUTPUTS(IN("output", MOVED))),
+    OWN("Cast", 6, 0, cast, INPUTS(ARG("input", "T1", NUMBERS | BOOL, 0)),
+        OUTPUTS(ARG("output", "T2", NUMBERS | BOOL, 0))),
+    OWN("CastLike", 15, 0, cast,
+        INPUTS(ARG("input", "T1", NUMBERS | BOOL, 0),
+               ARG("target_type", "T2", NUMBERS | BOOL, 0)),
+        OUTPUTS(ARG("output", "T2", NUMBERS | BOOL, 0))),
+
+    // Pooling, normalisation, reductions.
+    OWN("MaxPool", 1, 0, pool, INPUTS(IN("X", F32)),
+        OUTPUTS(IN("Y", F32), ARG("Indices", "I", BIT(INT64), OPS_ARG_OPTIONAL))),
+    OWN("AveragePool", 1, 0, pool, INPUTS(IN("X", F32)), OUTPUTS(IN("Y", F32))),
+    OWN("GlobalAveragePool", 1, 0, global_pool, INPUTS(IN("X", F32)), OUTPUTS(IN("Y", F32))),
+    OWN("GlobalMaxPool", 1, 0, global_pool, INPUTS(IN("X", F32)), OUTPUTS(IN("Y", F32))),
+    OWN("BatchNormalization", 7, 0, normalization,
+        INPUTS(IN("X", F32), IN("scale", F32), IN("B", F32), IN("input_mean", F32),
+               IN("input_var", F32)),
+        OUTPUTS(IN("Y", F32), OPTIONAL("running_mean", F32), OPTIONAL("running_var", F32),
+                OPTIONAL("saved_mean", F32), OPTIONAL("saved_var", F32)),
+        IN_PLACE(MAY_ALIAS(0))),
+    OWN("InstanceNormalization", 6, 0, normalization,
+        INPUTS(IN("input", F32), IN("scale", F32), IN("B", F32)), OUTPUTS(IN("output", F32)),
+        IN_PLACE(MAY_ALIAS(0))),
+    OWN("LayerNormalization", 17, 0, layer_normalization,
+        INPUTS(IN("X", F32), IN("Scale", F32), OPTIONAL("B", F32)),
+        OUTPUTS(IN("Y", F32), ARG("Mean", "U", F32, OPS_ARG_OPTIONAL),
+                ARG("InvStdDev", "U", F32, OPS_ARG_OPTIONAL)),
+        IN_PLACE(MAY_ALIAS(0))),
+    OWN("LRN", 1, 0, lrn, INPUTS(IN("X", F32)), OUTPUTS(IN("Y", F32))),
+    OWN("Softmax", 1, 0, softmax, INPUTS(IN("input", F32)), OUTPUTS(IN("output", F32)),
+        IN_PLACE(MAY_ALIAS(0))),
+    OWN("LogSoftmax", 1, 0, softmax, INPUTS(IN("input", F32)), OUTPUTS(IN("output", F32))),
+    REDUCE("ReduceSum", 13, F32 | F64 | INDEX),
+    REDUCE("ReduceMean", 18, F32 | F64),
+    REDUCE("ReduceMax", 18, F32 | F64 | INDEX),
+    REDUCE("ReduceMin", 18, F32 | F64 | INDEX),
+    REDUCE("ReduceProd", 18, F32 | F64 | INDEX),
+    REDUCE("ReduceL1", 18, F32 | F64 | INDEX),
+    REDUCE("ReduceL2", 18, F32 | F64),
+    REDUCE("ReduceSumSquare", 18, F32 | F64 | INDEX),
+    REDUCE("ReduceLogSum", 18, F32 | F64),
+    OWN("ArgMax", 1, 0, argmax, INPUTS(IN("data", ORDERED)),
+        OUTPUTS(ARG("reduced", "I", BIT(INT64), 0))),
+    OWN("ArgMin", 1, 0, argmax, INPUTS(IN("data", ORDERED)),
+        OUTPUTS(ARG("reduced", "I", BIT(INT64), 0))),
+
+    // Movement of elements.
+    OWN("Identity", 1, 0, reshape, INPUTS(IN("input", MOVED)), OUTPUTS(IN("output", MOVED)),
+        IN_PLACE(MAY_ALIAS(0))),
+    OWN("Dropout", 7, 11, reshape, INPUTS(IN("data", MOVED)),
+        OUTPUTS(IN("output", MOVED), OPTIONAL("mask", MOVED)), IN_PLACE(MAY_ALIAS(0))),
+    OWN("Dropout", 12, 0, reshape,
+        INPUTS(IN("data", MOVED), ARG("ratio", "T1", FLOATS, OPS_ARG_OPTIONAL),
+               ARG("training_mode", "T2", BOOL, OPS_ARG_OPTIONAL)),
+        OUTPUTS(IN("output", MOVED), ARG("mask", "T2", BOOL, OPS_ARG_OPTIONAL)),
+        IN_PLACE(MAY_ALIAS(0))),
+    OWN("Flatten", 1, 0, reshape, INPUTS(IN("input", MOVED)), OUTPUTS(IN("output", MOVED)),
+        IN_PLACE(MAY_ALIAS(0))),
+    OWN("Reshape", 5, 0, reshape, INPUTS(IN("data", MOVED), SHAPE("shape")),
+        OUTPUTS(IN("reshaped", MOVED)), IN_PLACE(MAY_ALIAS(0))),
+    OWN("Squeeze", 1, 12, reshape, INPUTS(IN("data", MOVED)), OUTPUTS(IN("squeezed", MOVED)),
+        IN_PLACE(MAY_ALIAS(0))),
+    OWN("Squeeze", 13, 0, reshape, INPUTS(IN("data", MOVED), SHAPE_OPTIONAL("axes")),
+        OUTPUTS(IN("squeezed", MOVED)), IN_PLACE(MAY_ALIAS(0))),
+    OWN("Unsqueeze", 1, 12, reshape, INPUTS(IN("data", MOVED)), OUTPUTS(IN("expanded", MOVED)),
+        IN_PLACE(MAY_ALIAS(0))),
+    OWN("Unsqueeze", 13, 0, reshape, INPUTS(IN("data", MOVED), SHAPE("axes")),
+        OUTPUTS(IN("expanded", MOVED)), IN_PLACE(MAY_ALIAS(0))),
+    OWN("Transpose", 1, 0, transpose, INPUTS(IN("data", MOVED)),
+        OUTPUTS(IN("transposed", MOVED))),
+    OWN("Slice", 1, 9, slice, INPUTS(IN("data", MOVED)), OUTPUTS(IN("output", MOVED))),
+    OWN("Slice", 10, 0, slice,
+        INPUTS(IN("data", MOVED), SHAPE("starts"), SHAPE("ends"), SHAPE_OPTIONAL("axes"),
+               SHAPE_OPTIONAL("steps")),
+        OUTPUTS(IN("output", MOVED))),
+    OWN("Concat", 1, 0, concat, INPUTS(MANY("inputs", MOVED)),
+        OUTPUTS(IN("concat_result", MOVED))),
+    OWN("Split", 2, 12, split, INPUTS(IN("input", MOVED)), OUTPUTS(MANY("outputs", MOVED))),
+    OWN("Split", 13, 0, split, INPUTS(IN("input", MOVED), SHAPE_OPTIONAL("split")),
+        OUTPUTS(MANY("outputs", MOVED))),
+    OWN("Gather", 1, 0, gather, INPUTS(IN("data", MOVED), ARG("indices", "Tind", INDEX, 0)),
+        OUTPUTS(IN("output", MOVED))),
+    OWN("Expand", 8, 0, expand, INPUTS(IN("input", MOVED), SHAPE("shape")),
+        OUTPUTS(IN("output", MOVED))),
+    OWN("Tile", 6, 0, tile, INPUTS(IN("input", MOVED), SHAPE("repeats")),
+        OUTPUTS(IN("output", MOVED))),
+    OWN("Pad", 2, 10, pad, INPUTS(IN("data", F32 | F64)), OUTPUTS(IN("output", F32 | F64))),
+    OWN("Pad", 11, 0, pad,
+        INPUTS(IN("data", MOVED), SHAPE("pads"), OPTIONAL("constant_value", MOVED),
+               SHAPE_OPTIONAL("axes")),
+        OUTPUTS(IN("output", MOVED))),
+    OWN("DepthToSpace", 1, 0, depth_to_space, INPUTS(IN("input", MOVED)),
+        OUTPUTS(IN("output", MOVED))),
+    OWN("SpaceToDepth", 1, 0, depth_to_space, INPUTS(IN("input", MOVED)),
+        OUTPUTS(IN("output", MOVED))),
+
+    // Shapes and constants.
+    OWN("Shape", 1, 0, shape, INPUTS(IN("data", MOVED)),
+        OUTPUTS(ARG("shape", "T1", BIT(INT64), 0))),
+    OWN("Size", 1, 0, shape, INPUTS(IN("data", MOVED)),
+        OUTPUTS(ARG("size", "T1", BIT(INT64), 0))),
+    OWN("Constant", 1, 0, constant, .input_stride = sizeof(ops_arg_def),
+        OUTPUTS(IN("output", MOVED))),
+    OWN("ConstantOfShape", 9, 0, constant, INPUTS(SHAPE("input")),
+        OUTPUTS(ARG("output", "T2", MOVED, 0))),
+
     // Sums of products.
+    DNNL("ConvTranspose", 1, 0, conv_transpose,
+         INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)), OUTPUTS(IN("Y", F32))),
     DNNL("Conv", 1, 0, conv, INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)),
          OUTPUTS(IN("Y", F32))),
     DNNL("MatMul", 1, 0, matmul, INPUTS(IN("A", F32), IN("B", F32)), OUTPUTS(IN("Y", F32))),

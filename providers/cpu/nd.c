@@ -144,3 +144,43 @@ void cpu_nd_copy(const ops_device *device, const cpu_nd *nd, void *target, const
   void *const bases[2] = {target, (void *)source};
   cpu_nd_run(device, nd, bases, 1, copy_body, &element_size);
 }
+
+typedef struct byte_copy {
+  char *target;
+  const char *source;
+} byte_copy;
+
+static void copy_range(void *context, int64_t begin, int64_t end, int32_t worker) {
+  const byte_copy *copy = context;
+  (void)worker;
+  memcpy(copy->target + begin, copy->source + begin, (size_t)(end - begin));
+}
+
+void cpu_copy_bytes(const ops_device *device, void *target, const void *source, int64_t bytes) {
+  byte_copy copy = {target, source};
+  cpu_parallel(device, bytes, 256 * 1024, copy_range, &copy);
+}
+
+typedef struct row_copy {
+  char *target;
+  const char *source;
+  int64_t target_stride, source_stride, bytes;
+} row_copy;
+
+static void copy_row_range(void *context, int64_t begin, int64_t end, int32_t worker) {
+  const row_copy *copy = context;
+  (void)worker;
+  for (int64_t i = begin; i < end; ++i)
+    memcpy(copy->target + i * copy->target_stride, copy->source + i * copy->source_stride,
+           (size_t)copy->bytes);
+}
+
+void cpu_copy_rows(const ops_device *device, void *target, int64_t target_stride,
+                   const void *source, int64_t source_stride, int64_t bytes, int64_t rows) {
+  row_copy copy = {target, source, target_stride, source_stride, bytes};
+  if (bytes == 0) return;
+  if (rows == 1)
+    cpu_copy_bytes(device, target, source, bytes);
+  else
+    cpu_parallel(device, rows, cpu_grain(bytes / 8), copy_row_range, &copy);
+}

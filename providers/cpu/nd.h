@@ -40,4 +40,11 @@ void cpu_nd_run(const ops_device *device, const cpu_nd *nd, void *const *bases, 
 void cpu_nd_copy(const ops_device *device, const cpu_nd *nd, void *target, const void *source,
                  int64_t element_size);
 
+// Copies bytes, split between workers.
+void cpu_copy_bytes(const ops_device *device, void *target, const void *source, int64_t bytes);
+
+// Copies `rows` rows of `bytes` bytes, split between workers.
+void cpu_copy_rows(const ops_device *device, void *target, int64_t target_stride,
+                   const void *source, int64_t source_stride, int64_t bytes, int64_t rows);
+
 #endif  // CPU_ND_H_

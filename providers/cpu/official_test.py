@@ -7,7 +7,7 @@ The expected values are those that onnx publishes with its operators. Each case 
 the provider defines is claimed; a claimed case must give the published output. Cases that are
 refused are counted by reason. Every kernel also runs with the loops cut into single pieces of
 different sizes, so that a result that depends on the split shows.
-Exit 0: all claimed cases agree and at least 200 were claimed; 1: not so; 77: no onnx package.
+Exit 0: all claimed cases agree and at least 500 were claimed; 1: not so; 77: no onnx package.
 """
 import argparse
 import collections
@@ -385,7 +385,11 @@ def run_node(device, node, opset, inputs, expected, constants):
         api.destroy(kernel)
 
 
-def compare(got, want):
+# Cases whose published values are rounded to four digits.
+ROUNDED = {"test_averagepool_2d_ceil_last_window_starts_on_pad"}
+
+
+def compare(got, want, rounded):
     for index, (g, w) in enumerate(zip(got, want)):
         if w is None or w.size == 0:
             continue
@@ -394,7 +398,8 @@ def compare(got, want):
         else:
             coarse = w.dtype.itemsize == 2
             same = np.allclose(g.astype(np.float64), w.astype(np.float64), equal_nan=True,
-                               rtol=1e-2 if coarse else 2e-5, atol=1e-3 if coarse else 1e-6)
+                               rtol=1e-2 if coarse else 1e-3 if rounded else 2e-5,
+                               atol=1e-3 if coarse else 1e-6)
         if not same:
             worst = np.abs(g.astype(np.float64) - w.astype(np.float64)).max()
             raise Failure(f"output {index} differs by {worst}: {g.ravel()[:8]} expected "
@@ -425,7 +430,8 @@ def run_case(device, case):
         expected = [as_array(wanted.get(name)) if name else None for name in node.output]
         for constants, piece in ((False, 1 << 62), (True, 7)):
             device.host.piece = piece
-            compare(run_node(device, node, opset, inputs, expected, constants), expected)
+            compare(run_node(device, node, opset, inputs, expected, constants), expected,
+                    case.name in ROUNDED)
 
 
 def main():
@@ -456,7 +462,7 @@ def main():
             print(f"FAIL {case.name}: {reason}")
     device.close()
     print(", ".join(f"{n} {what}" for what, n in counts.items()), f"{len(failures)} failed")
-    enough = counts["agree"] >= 200 or arguments.only
+    enough = counts["agree"] >= 500 or arguments.only
     return 0 if enough and not failures else 1
 
 

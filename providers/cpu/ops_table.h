@@ -7,7 +7,37 @@
 
 #include "cpu.h"
 
-#define CPU_OP_LIST(X) X(binary) X(clip) X(conv) X(gemm) X(matmul) X(unary)
+#define CPU_OP_LIST(X)   \
+  X(argmax)              \
+  X(binary)              \
+  X(cast)                \
+  X(clip)                \
+  X(concat)              \
+  X(constant)            \
+  X(conv)                \
+  X(conv_transpose)      \
+  X(depth_to_space)      \
+  X(expand)              \
+  X(gather)              \
+  X(gemm)                \
+  X(global_pool)         \
+  X(layer_normalization) \
+  X(lrn)                 \
+  X(matmul)              \
+  X(normalization)       \
+  X(pad)                 \
+  X(pool)                \
+  X(pow)                 \
+  X(reduce)              \
+  X(reshape)             \
+  X(shape)               \
+  X(slice)               \
+  X(softmax)             \
+  X(split)               \
+  X(tile)                \
+  X(transpose)           \
+  X(unary)               \
+  X(where)
 
 #define X(name) extern const cpu_op cpu_##name##_op;
 CPU_OP_LIST(X)

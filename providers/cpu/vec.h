@@ -8,6 +8,7 @@
 #ifndef CPU_VEC_H_
 #define CPU_VEC_H_
 
+#include <math.h>
 #include <ops/types.h>
 #include <stdint.h>
 
@@ -55,6 +56,22 @@
 #define CPU_ARITHMETIC_LIST(X) X(add) X(sub) X(mul) X(div) X(min) X(max) X(prelu)
 #define CPU_COMPARE_LIST(X) X(equal) X(less) X(less_equal) X(greater) X(greater_equal) X(differ)
 
+// X(name, value of nothing, double combine(double a, double x)): reductions of float.
+#define CPU_REDUCE_LIST(X)                                \
+  X(sum, 0.0, a + x)                                      \
+  X(max, -(double)INFINITY, ((x > a) | (x != x)) ? x : a) \
+  X(min, (double)INFINITY, ((x < a) | (x != x)) ? x : a)  \
+  X(abs_sum, 0.0, a + (x < 0 ? -x : x))                   \
+  X(square_sum, 0.0, a + x * x)                           \
+  X(product, 1.0, a *x)
+
+enum {
+#define X(name, nothing, combine) CPU_REDUCE_##name,
+  CPU_REDUCE_LIST(X)
+#undef X
+      CPU_REDUCE_COUNT
+};
+
 enum {
 #define X(name) CPU_UNARY_##name,
   CPU_UNARY_LIST(X)
@@ -83,26 +100,29 @@ typedef struct cpu_vec {
   cpu_unary_fn unary[CPU_UNARY_COUNT];
   const cpu_binary_fn (*binary)[OPS_TYPE_COUNT];  // [CPU_BINARY_…][type], NULL: not that type
 
-  // Largest of count > 0 numbers; NaN if there is one.
-  float (*max)(const float *x, int64_t count);
-  double (*sum)(const float *x, int64_t count);
+  // Of a row: sum, largest, smallest, … as CPU_REDUCE_LIST says; NaN wins. max and min of an
+  // empty row are infinite.
+  double (*row[CPU_REDUCE_COUNT])(const float *x, int64_t count);
+  // Of many columns at once: accumulator[i] = accumulator[i] op x[i * stride].
+  void (*columns[CPU_REDUCE_COUNT])(double *accumulator, const float *x, int64_t stride,
+                                    int64_t count);
   // Sum of (x - mean)^2.
   double (*sum_square_deviation)(const float *x, int64_t count, double mean);
   // y = exp(x - max), returns the sum of y; y may be x.
   double (*exp_sum)(const float *x, float *y, int64_t count, float max);
+  // y = exp(x - max[i]); y may be x.
+  void (*exp_difference)(const float *x, const double *max, float *y, int64_t count);
   // y = (x - mean) * scale + shift in double, rounded once; y may be x.
   void (*affine)(const float *x, float *y, int64_t count, double mean, double scale,
                  double shift);
   // y = (x - mean) * scale * gamma + beta; gamma and beta are vectors, beta may be NULL.
   void (*normalize)(const float *x, float *y, int64_t count, double mean, double scale,
                     const float *gamma, const float *beta);
-  // accumulator[i] op= x[i]
-  void (*accumulate_sum)(double *accumulator, const float *x, int64_t count);
-  void (*accumulate_max)(float *accumulator, const float *x, int64_t count);
-  // y = y * alpha
-  void (*scale)(float *y, int64_t count, float alpha);
   // y += alpha * x
   void (*axpy)(float *y, const float *x, int64_t count, float alpha);
+  // y = sum over taps of weights[k] * rows[k][i], in double, rounded once.
+  void (*blend)(float *y, const float *const *rows, const double *weights, int32_t taps,
+                int64_t count);
 } cpu_vec;
 
 // The table for this machine. Pure.

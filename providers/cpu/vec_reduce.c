@@ -7,19 +7,38 @@
 
 #define LANES 8
 
-CPU_INLINE double add_lanes(const double *lane) {
-  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
-         ((lane[1] + lane[5]) + (lane[3] + lane[7]));
-}
-
-static double loop_sum(const float *x, int64_t count) {
-  double lane[LANES] = {0};
-  int64_t i = 0;
-  for (; i + LANES <= count; i += LANES)
-    for (int j = 0; j < LANES; ++j) lane[j] += (double)x[i + j];
-  for (int j = 0; i < count; ++i, ++j) lane[j] += (double)x[i];
-  return add_lanes(lane);
-}
+// One reduction: of a row over lanes, and of columns.
+#define X(name, nothing, expression)                                                       \
+  CPU_INLINE double combine_##name(double a, double x) {                                   \
+    return expression;                                                                     \
+  }                                                                                        \
+  static double row_##name(const float *x, int64_t count) {                                \
+    double lane[LANES];                                                                    \
+    for (int j = 0; j < LANES; ++j) lane[j] = nothing;                                     \
+    int64_t i = 0;                                                                         \
+    for (; i + LANES <= count; i += LANES)                                                 \
+      for (int j = 0; j < LANES; ++j) lane[j] = combine_##name(lane[j], (double)x[i + j]); \
+    for (int j = 0; i < count; ++i, ++j) lane[j] = combine_##name(lane[j], (double)x[i]);  \
+    return FOLD_##name(lane);                                                              \
+  }                                                                                        \
+  static void columns_##name(double *accumulator, const float *x, int64_t stride,          \
+                             int64_t count) {                                              \
+    if (stride == 1) {                                                                     \
+      CPU_SIMD_FOR accumulator[i] = combine_##name(accumulator[i], (double)x[i]);          \
+    } else {                                                                               \
+      CPU_SIMD_FOR accumulator[i] = combine_##name(accumulator[i], (double)x[i * stride]); \
+    }                                                                                      \
+  }
+#define FOLD_LANES(f, lane) \
+  f(f(f(lane[0], lane[4]), f(lane[2], lane[6])), f(f(lane[1], lane[5]), f(lane[3], lane[7])))
+#define FOLD_sum(lane) FOLD_LANES(combine_sum, lane)
+#define FOLD_max(lane) FOLD_LANES(combine_max, lane)
+#define FOLD_min(lane) FOLD_LANES(combine_min, lane)
+#define FOLD_abs_sum(lane) FOLD_LANES(combine_sum, lane)
+#define FOLD_square_sum(lane) FOLD_LANES(combine_sum, lane)
+#define FOLD_product(lane) FOLD_LANES(combine_product, lane)
+CPU_REDUCE_LIST(X)
+#undef X
 
 static double loop_sum_square_deviation(const float *x, int64_t count, double mean) {
   double lane[LANES] = {0};
@@ -33,27 +52,12 @@ static double loop_sum_square_deviation(const float *x, int64_t count, double me
     const double d = (double)x[i] - mean;
     lane[j] += d * d;
   }
-  return add_lanes(lane);
-}
-
-CPU_INLINE float larger(float m, float x) {
-  return ((x > m) | (x != x)) ? x : m;
-}
-
-static float loop_max(const float *x, int64_t count) {
-  float lane[2 * LANES];
-  for (int j = 0; j < 2 * LANES; ++j) lane[j] = x[0];
-  int64_t i = 0;
-  for (; i + 2 * LANES <= count; i += 2 * LANES)
-    for (int j = 0; j < 2 * LANES; ++j) lane[j] = larger(lane[j], x[i + j]);
-  for (; i < count; ++i) lane[0] = larger(lane[0], x[i]);
-  for (int j = 1; j < 2 * LANES; ++j) lane[0] = larger(lane[0], lane[j]);
-  return lane[0];
+  return FOLD_sum(lane);
 }
 
 static double loop_exp_sum(const float *x, float *y, int64_t count, float max) {
   CPU_SIMD_FOR y[i] = vec_exp(x[i] - max);
-  return loop_sum(y, count);
+  return row_sum(y, count);
 }
 
 static void loop_affine(const float *x, float *y, int64_t count, double mean, double scale,
@@ -71,38 +75,47 @@ static void loop_normalize(const float *x, float *y, int64_t count, double mean,
   }
 }
 
-static void loop_accumulate_sum(double *accumulator, const float *x, int64_t count) {
-  CPU_SIMD_FOR accumulator[i] += (double)x[i];
-}
-
-static void loop_accumulate_max(float *accumulator, const float *x, int64_t count) {
-  CPU_SIMD_FOR accumulator[i] = larger(accumulator[i], x[i]);
-}
-
-static void loop_scale(float *y, int64_t count, float alpha) {
-  CPU_SIMD_FOR y[i] = y[i] * alpha;
+static void loop_exp_difference(const float *x, const double *max, float *y, int64_t count) {
+  CPU_SIMD_FOR y[i] = vec_exp(x[i] - (float)max[i]);
 }
 
 static void loop_axpy(float *y, const float *x, int64_t count, float alpha) {
   CPU_SIMD_FOR y[i] = y[i] + x[i] * alpha;
 }
 
-#define X(name) [CPU_UNARY_##name] = CPU_ISA_NAME(cpu_vec_##name),
+#define BLOCK 64
+
+// Blocks keep the sums in registers or in the first cache.
+static void loop_blend(float *y, const float *const *rows, const double *weights, int32_t taps,
+                       int64_t total) {
+  for (int64_t begin = 0; begin < total; begin += BLOCK) {
+    const int64_t count = total - begin < BLOCK ? total - begin : BLOCK;
+    double sum[BLOCK] = {0};
+    for (int32_t k = 0; k < taps; ++k) {
+      const float *row = rows[k] + begin;
+      const double weight = weights[k];
+      CPU_SIMD_FOR sum[i] += weight * (double)row[i];
+    }
+    CPU_SIMD_FOR y[begin + i] = (float)sum[i];
+  }
+}
+
+#define UNARY(name) [CPU_UNARY_##name] = CPU_ISA_NAME(cpu_vec_##name),
+#define ROW(name, nothing, combine) [CPU_REDUCE_##name] = row_##name,
+#define COLUMNS(name, nothing, combine) [CPU_REDUCE_##name] = columns_##name,
 const cpu_vec CPU_ISA_NAME(cpu_vec) = {
     .name = CPU_ISA_TEXT,
     .features = &(const ops_str)OPS_STR(CPU_ISA_TEXT),
     .feature_count = 1,
-    .unary = {CPU_UNARY_LIST(X)},
+    .unary = {CPU_UNARY_LIST(UNARY)},
     .binary = CPU_ISA_NAME(cpu_vec_binary),
-    .max = loop_max,
-    .sum = loop_sum,
+    .row = {CPU_REDUCE_LIST(ROW)},
+    .columns = {CPU_REDUCE_LIST(COLUMNS)},
     .sum_square_deviation = loop_sum_square_deviation,
     .exp_sum = loop_exp_sum,
+    .exp_difference = loop_exp_difference,
     .affine = loop_affine,
     .normalize = loop_normalize,
-    .accumulate_sum = loop_accumulate_sum,
-    .accumulate_max = loop_accumulate_max,
-    .scale = loop_scale,
     .axpy = loop_axpy,
+    .blend = loop_blend,
 };
-#undef X

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MaxPool and AveragePool of float in one to three spatial dimensions, and their global forms.
+// An output row is built in a block of accumulators: for every tap that lies inside the input
+// the matching strided piece of an input row is folded in. Averages sum in double.
+#include <math.h>
+#include <string.h>
+
+#include "ops_table.h"
+#include "vec.h"
+#include "window.h"
+
+#define BLOCK 128
+
+typedef struct pool_kernel {
+  ops_kernel base;
+  cpu_window window;
+  int32_t average;
+  int32_t include_pad;
+} pool_kernel;
+
+// Spatial arrays always have three entries; missing dimensions come first, of size 1.
+typedef struct pool_prepared {
+  ops_prepared base;
+  int64_t planes;
+  int64_t in[CPU_SPATIAL], out[CPU_SPATIAL];
+  cpu_window window;
+} pool_prepared;
+
+static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
+  (void)def;
+  cpu_window_claim(node, 0, out_claim);
+  if (!ops_node_attribute(node, "kernel_shape"))
+    cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE, "kernel_shape is missing");
+  if (ops_node_output(node, 1))
+    cpu_refuse(out_claim, OPS_REASON_OPERATOR, "the output Indices is not supported");
+}
+
+static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
+  pool_kernel *pool = (pool_kernel *)kernel;
+  (void)error;
+  cpu_window_read(node, &pool->window);
+  pool->average = ops_str_equal(kernel->def->op, "AveragePool");
+  pool->include_pad = ops_node_int(node, "count_include_pad", 0) != 0;
+  return OPS_OK;
+}
+
+// Moves `count` leading values to the end of the array, and fills the front.
+static void align_end(int64_t *values, int32_t count, int64_t filler) {
+  for (int32_t i = CPU_SPATIAL - 1; i >= 0; --i) {
+    const int32_t from = i - (CPU_SPATIAL - count);
+    values[i] = from >= 0 ? values[from] : filler;
+  }
+}
+
+static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
+                       ops_prepared *prepared, ops_prepare_reply *reply, ops_error *error) {
+  pool_prepared *own = (pool_prepared *)prepared;
+  cpu_shape x, y;
+  cpu_input_shape(request, 0, &x);
+  const int32_t spatial = x.rank - 2;
+  if (spatial < 1 || spatial > CPU_SPATIAL)
+    return cpu_invalid(kernel, error, "the rank must be 3 to 5, found %d", x.rank);
+  own->window = ((pool_kernel *)kernel)->window;
+  y = x;
+  OPS_RETURN_IF_ERROR(
+      cpu_window_resolve(kernel, &own->window, spatial, x.dims + 2, y.dims + 2, error));
+  OPS_RETURN_IF_ERROR(cpu_set_output(kernel, reply, 0, OPS_TYPE_FLOAT, &y, error));
+  own->planes = x.dims[0] * x.dims[1];
+  memcpy(own->in, x.dims + 2, (size_t)spatial * sizeof *own->in);
+  memcpy(own->out, y.dims + 2, (size_t)spatial * sizeof *own->out);
+  align_end(own->in, spatial, 1);
+  align_end(own->out, spatial, 1);
+  align_end(own->window.kernel, spatial, 1);
+  align_end(own->window.strides, spatial, 1);
+  align_end(own->window.dilations, spatial, 1);
+  align_end(own->window.pads_begin, spatial, 0);
+  align_end(own->window.pads_end, spatial, 0);
+  return OPS_OK;
+}
+
+typedef struct run {
+  const pool_prepared *own;
+  const pool_kernel *kernel;
+  const cpu_vec *vec;
+  const float *x;
+  float *y;
+} run;
+
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+// First input index of output o along axis d; may be negative.
+static int64_t start_of(const pool_prepared *own, int32_t d, int64_t o) {
+  return o * own->window.strides[d] - own->window.pads_begin[d];
+}
+
+// How many taps of output o count along axis d: those inside the input, or also those inside
+// its padding.
+static int64_t taps(const pool_prepared *own, int32_t d, int64_t o, int32_t include_pad) {
+  const int64_t start = start_of(own, d, o), step = own->window.dilations[d];
+  const int64_t low = include_pad ? -own->window.pads_begin[d] : 0;
+  const int64_t high = own->in[d] + (include_pad ? own->window.pads_end[d] : 0);
+  int64_t first = start >= low ? 0 : (low - start + step - 1) / step;
+  int64_t last = floor_div(high - 1 - start, step);
+  if (last > own->window.kernel[d] - 1) last = own->window.kernel[d] - 1;
+  return last < first ? 0 : last - first + 1;
+}
+
+// Folds the taps of one input row into outputs [begin, begin + count).
+static void fold_row(const run *run, double *accumulator, const float *row, int64_t begin,
+                     int64_t count) {
+  const pool_prepared *own = run->own;
+  const int64_t stride = own->window.strides[2], dim = own->in[2];
+  const int32_t reduction = run->kernel->average ? CPU_REDUCE_sum : CPU_REDUCE_max;
+  for (int64_t k = 0; k < own->window.kernel[2]; ++k) {
+    const int64_t shift = k * own->window.dilations[2] - own->window.pads_begin[2];
+    int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+    int64_t last = floor_div(dim - 1 - shift, stride);
+    if (first < begin) first = begin;
+    if (last > begin + count - 1) last = begin + count - 1;
+    if (last >= first)
+      run->vec->columns[reduction](accumulator + (first - begin), row + first * stride + shift,
+                                   stride, last - first + 1);
+  }
+}
+
+static void fold_planes(const run *run, double *accumulator, const float *plane, int64_t od,
+                        int64_t oh, int64_t begin, int64_t count) {
+  const pool_prepared *own = run->own;
+  const cpu_window *w = &own->window;
+  for (int64_t kd = 0; kd < w->kernel[0]; ++kd) {
+    const int64_t d = start_of(own, 0, od) + kd * w->dilations[0];
+    if (d < 0 || d >= own->in[0]) continue;
+    for (int64_t kh = 0; kh < w->kernel[1]; ++kh) {
+      const int64_t h = start_of(own, 1, oh) + kh * w->dilations[1];
+      if (h < 0 || h >= own->in[1]) continue;
+      fold_row(run, accumulator, plane + (d * own->in[1] + h) * own->in[2], begin, count);
+    }
+  }
+}
+
+static void finish_average(const run *run, const double *accumulator, float *y, int64_t od,
+                           int64_t oh, int64_t begin, int64_t count) {
+  const pool_prepared *own = run->own;
+  const int32_t pad = run->kernel->include_pad;
+  const int64_t rows = taps(own, 0, od, pad) * taps(own, 1, oh, pad);
+  for (int64_t i = 0; i < count; ++i)
+    y[i] = (float)(accumulator[i] / (double)(rows * taps(own, 2, begin + i, pad)));
+}
+
+static void run_row(const run *run, int64_t index) {
+  const pool_prepared *own = run->own;
+  const int64_t oh = index % own->out[1], od = index / own->out[1] % own->out[0];
+  const int64_t plane = index / own->out[1] / own->out[0];
+  const float *x = run->x + plane * own->in[0] * own->in[1] * own->in[2];
+  float *y = run->y + index * own->out[2];
+  for (int64_t begin = 0; begin < own->out[2]; begin += BLOCK) {
+    const int64_t left = own->out[2] - begin, count = left < BLOCK ? left : BLOCK;
+    double accumulator[BLOCK];
+    for (int64_t i = 0; i < count; ++i)
+      accumulator[i] = run->kernel->average ? 0.0 : -(double)INFINITY;
+    fold_planes(run, accumulator, x, od, oh, begin, count);
+    if (run->kernel->average)
+      finish_average(run, accumulator, y + begin, od, oh, begin, count);
+    else
+      for (int64_t i = 0; i < count; ++i) y[begin + i] = (float)accumulator[i];
+  }
+}
+
+static void run_range(void *context, int64_t begin, int64_t end, int32_t worker) {
+  (void)worker;
+  for (int64_t index = begin; index < end; ++index) run_row(context, index);
+}
+
+static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
+                       ops_error *error) {
+  const pool_prepared *own = (const pool_prepared *)prepared;
+  const ops_device *device = prepared->kernel->device;
+  run run = {own, (const pool_kernel *)prepared->kernel, device->vec, cpu_in_data(request, 0),
+             cpu_out_data(request, 0)};
+  const int64_t *k = own->window.kernel;
+  (void)error;
+  if (own->out[2] > 0)
+    cpu_parallel(device, own->planes * own->out[0] * own->out[1],
+                 cpu_grain(own->out[2] * k[0] * k[1] * k[2]), run_range, &run);
+  return OPS_OK;
+}
+
+const cpu_op cpu_pool_op = {.kernel_size = sizeof(pool_kernel),
+                            .prepared_size = sizeof(pool_prepared),
+                            .claim = claim,
+                            .create = create,
+                            .prepare = prepare,
+                            .execute = execute};
+
+// ---- Global pooling -------------------------------------------------------------------------
+
+typedef struct global_prepared {
+  ops_prepared base;
+  int64_t planes, pixels;
+  int32_t average;
+} global_prepared;
+
+static int32_t prepare_global(ops_kernel *kernel, const ops_prepare_request *request,
+                              ops_prepared *prepared, ops_prepare_reply *reply,
+                              ops_error *error) {
+  global_prepared *own = (global_prepared *)prepared;
+  cpu_shape x, y;
+  cpu_input_shape(request, 0, &x);
+  if (x.rank < 2)
+    return cpu_invalid(kernel, error, "the rank must be at least 2, found %d", x.rank);
+  own->planes = x.dims[0] * x.dims[1];
+  own->pixels = cpu_product(x.dims, 2, x.rank);
+  own->average = ops_str_equal(kernel->def->op, "GlobalAveragePool");
+  y = x;
+  for (int32_t i = 2; i < y.rank; ++i) y.dims[i] = 1;
+  return cpu_set_output(kernel, reply, 0, OPS_TYPE_FLOAT, &y, error);
+}
+
+static void run_global(void *context, int64_t begin, int64_t end, int32_t worker) {
+  const run *run = context;
+  const global_prepared *own = (const global_prepared *)run->own;
+  (void)worker;
+  for (int64_t i = begin; i < end; ++i) {
+    const float *x = run->x + i * own->pixels;
+    run->y[i] =
+        own->average
+            ? (float)(run->vec->row[CPU_REDUCE_sum](x, own->pixels) / (double)own->pixels)
+            : (float)run->vec->row[CPU_REDUCE_max](x, own->pixels);
+  }
+}
+
+static int32_t execute_global(const ops_prepared *prepared, const ops_execute_request *request,
+                              ops_error *error) {
+  const global_prepared *own = (const global_prepared *)prepared;
+  const ops_device *device = prepared->kernel->device;
+  run run = {(const pool_prepared *)prepared, NULL, device->vec, cpu_in_data(request, 0),
+             cpu_out_data(request, 0)};
+  (void)error;
+  cpu_parallel(device, own->planes, cpu_grain(own->pixels), run_global, &run);
+  return OPS_OK;
+}
+
+const cpu_op cpu_global_pool_op = {.kernel_size = sizeof(ops_kernel),
+                                   .prepared_size = sizeof(global_prepared),
+                                   .prepare = prepare_global,
+                                   .execute = execute_global};

@@ -8,7 +8,8 @@
 //                 much, zeros are mixed in
 // uniform         floating [-1, 1) or the range; integers the whole type or the range
 // normal          mean 0, variance 1
-// wide            signs, exponents over two thirds of the type's, mantissas at random
+// wide            signs, exponents over two thirds of the type's (double: of float's),
+//                 mantissas at random
 // cancellation    neighbours that nearly add up to zero
 // special         NaN, infinities, zeros, denormals, the ends of the type, among ordinary ones;
 //                 integers: the ends of the range and the numbers next to zero
@@ -21,10 +22,12 @@
 
 #include "cases/element.h"
 #include "cases/random.h"
+#include "ops_support/checked.h"
 #include "ops_support/error.h"
 
 #define TRIES 16
 #define EXACT_LIMIT 8
+#define WIDE_REACH 42  // a third of float's exponents; double takes no more
 
 typedef struct fill_job {
   const oc_case *item;
@@ -56,7 +59,8 @@ static double draw_normal(const fill_job *job, oc_random *random) {
 }
 
 static double draw_wide(const fill_job *job, oc_random *random) {
-  const int reach = (job->format->bias - 1) / 3;
+  const int third = (job->format->bias - 1) / 3;
+  const int reach = third < WIDE_REACH ? third : WIDE_REACH;
   const int exponent = (int)oc_random_integer(random, -reach, reach);
   const double sign = oc_random_bits(random) & 1 ? -1.0 : 1.0;
   return sign * scalbn(1.0 + oc_random_unit(random), exponent);
@@ -92,10 +96,15 @@ static double special_value(const fill_job *job, unsigned which) {
   return values[which % SPECIAL_COUNT];
 }
 
-// Tensor s walks through the values at pace COUNT^s, so that two tensors meet in every pair.
-static double draw_special(const fill_job *job, oc_random *random) {
+// Tensor s walks through `count` values at pace count^s, so that two tensors meet in every pair.
+static uint64_t pace_of(const fill_job *job, uint64_t count) {
   uint64_t pace = 1;
-  for (uint32_t i = 0; i < job->stream && i < 4; ++i) pace *= SPECIAL_COUNT;
+  for (uint32_t i = 0; i < job->stream && i < 4; ++i) pace *= count;
+  return pace;
+}
+
+static double draw_special(const fill_job *job, oc_random *random) {
+  const uint64_t pace = pace_of(job, SPECIAL_COUNT);
   const uint64_t round = random->index / (SPECIAL_COUNT * SPECIAL_COUNT);
   if (round % 2 == 1) return oc_random_normal(random);
   return special_value(job, (unsigned)(random->index / pace % SPECIAL_COUNT));
@@ -132,7 +141,10 @@ static int64_t draw_integer_exact(const fill_job *job, oc_random *random) {
 static int64_t draw_integer_special(const fill_job *job, oc_random *random) {
   const integer_range range = integers_of(job);
   const int64_t values[] = {range.low, (int64_t)range.high, 0, 1, -1, range.low + 1};
-  const int64_t value = values[random->index % (sizeof values / sizeof *values)];
+  const uint64_t count = sizeof values / sizeof *values;
+  const uint64_t round = random->index / (count * count);
+  if (round % 2 == 1) return draw_integer(job, random);
+  const int64_t value = values[random->index / pace_of(job, count) % count];
   const bool inside = value >= range.low && (value < 0 || (uint64_t)value <= range.high);
   return inside ? value : draw_integer(job, random);
 }
@@ -212,19 +224,29 @@ static void write_integers(const fill_job *job, const fill_row *row, oc_array *a
 
 // ---- Exact integers -------------------------------------------------------------------------
 
-// The number of products of one result, or 0 if the judge does not count any.
-static int32_t count_products(const oc_case *item, double *out_k, ops_error *error) {
+// The number of products of one result, or 0 if the judge does not count any. Where it depends
+// on the shape of an output, which is not known yet, the elements of the largest input bound it.
+static double count_products(const oc_case *item) {
   const oc_expr *k = item->contract->precision.tolerance[OC_PROFILE_STANDARD].k;
-  *out_k = 0;
-  if (item->contract->judge != OC_JUDGE_DOT || !k) return OPS_OK;
+  double products = 0;
+  if (item->contract->judge != OC_JUDGE_DOT || !k) return 0;
   const oc_binding binding = oc_case_binding(item);
   const oc_expr_env env = oc_binding_env(&binding);
-  return oc_expr_eval_number(k, &env, out_k, error);
+  if (oc_expr_eval_number(k, &env, &products, NULL) == OPS_OK) return products;
+  for (size_t i = 0; i < item->contract->input_count; ++i) {
+    for (size_t t = 0; t < item->inputs[i].count; ++t) {
+      int64_t count = 0;
+      const oc_shape *shape = &item->inputs[i].shapes[t];
+      if (ops_checked_count(shape->dims, shape->rank, &count)) {
+        products = fmax(products, (double)count);
+      }
+    }
+  }
+  return products;
 }
 
-static int32_t bound_exact(fill_job *job, ops_error *error) {
-  double k;
-  OPS_RETURN_IF_ERROR(count_products(job->item, &k, error));
+static void bound_exact(fill_job *job) {
+  const double k = count_products(job->item);
   double limit = EXACT_LIMIT;
   job->exact_density = 1.0;
   if (job->format && k > 0) {
@@ -248,7 +270,6 @@ static int32_t bound_exact(fill_job *job, ops_error *error) {
   }
   job->exact_low = (int64_t)low;
   job->exact_high = (int64_t)high;
-  return OPS_OK;
 }
 
 // ---- Entry ----------------------------------------------------------------------------------
@@ -266,9 +287,12 @@ int32_t oc_fill_array(const oc_case *item, size_t param, uint32_t stream, oc_arr
                   .type = array->type,
                   .format = oc_element_format_of(array->type)};
   const oc_binding binding = oc_case_binding(item);
-  OPS_RETURN_IF_ERROR(oc_binding_interval(&binding, range, &job.range, error));
+  const int32_t status = oc_binding_interval(&binding, range, &job.range, error);
+  if (status != OPS_OK && !item->error) return status;
+  // A spoilt node may leave its ranges without meaning; it is to be refused whatever it holds.
+  if (status != OPS_OK) job.range = (oc_interval){.lo = 0, .hi = 1};
   const fill_row *row = &kFills[item->fill];
-  if (item->fill == OC_FILL_EXACT_INTEGER) OPS_RETURN_IF_ERROR(bound_exact(&job, error));
+  if (item->fill == OC_FILL_EXACT_INTEGER) bound_exact(&job);
   if (item->fill == OC_FILL_EVERY && array->type != OPS_TYPE_BOOL &&
       oc_element_bits(array->type) <= 16) {
     write_patterns(&job, array);

@@ -96,7 +96,8 @@ static double special_value(const fill_job *job, unsigned which) {
   return values[which % SPECIAL_COUNT];
 }
 
-// Tensor s walks through `count` values at pace count^s, so that two tensors meet in every pair.
+// Tensor s walks through `count` values at pace count^s, so that two tensors meet in every
+// pair.
 static uint64_t pace_of(const fill_job *job, uint64_t count) {
   uint64_t pace = 1;
   for (uint32_t i = 0; i < job->stream && i < 4; ++i) pace *= count;
@@ -225,7 +226,8 @@ static void write_integers(const fill_job *job, const fill_row *row, oc_array *a
 // ---- Exact integers -------------------------------------------------------------------------
 
 // The number of products of one result, or 0 if the judge does not count any. Where it depends
-// on the shape of an output, which is not known yet, the elements of the largest input bound it.
+// on the shape of an output, which is not known yet, the elements of the largest input bound
+// it.
 static double count_products(const oc_case *item) {
   const oc_expr *k = item->contract->precision.tolerance[OC_PROFILE_STANDARD].k;
   double products = 0;

@@ -136,8 +136,8 @@ static bool run_base(oc_trial *trial) {
 
 static bool open_base(oc_trial *trial) {
   ops_error error = OPS_ERROR_INIT;
-  const oc_node_options options = {
-      .outputs = trial->expected.count ? trial->expected.outputs : NULL};
+  const oc_node_options options = {.outputs =
+                                       trial->expected.count ? trial->expected.outputs : NULL};
   int32_t status =
       oc_kernel_init(&trial->kernel, &trial->bench->candidate, trial->bench->beacon,
                      trial->item, &trial->inputs, &options, &error);

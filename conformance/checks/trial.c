@@ -213,8 +213,8 @@ static bool claim_node(oc_trial *trial, bool *out_constant) {
 static bool ask_oracle(oc_trial *trial) {
   ops_error error = OPS_ERROR_INIT;
   bool constant;
-  const int32_t status = oc_expected_init(&trial->expected, trial->bench, trial->item,
-                                          &trial->inputs, &error);
+  const int32_t status =
+      oc_expected_init(&trial->expected, trial->bench, trial->item, &trial->inputs, &error);
   if (status == OPS_OK) return true;
   if (!claim_node(trial, &constant)) return false;
   return oc_trial_end(trial, OC_STATUS_UNTRUSTED, OC_CHECK_ORACLE,

@@ -34,16 +34,24 @@ static int32_t execute(ref_run *run) {
   return OPS_OK;
 }
 
-// A constant training_mode that is true cannot be claimed.
-static const char *refuse(const ops_node *node) {
-  if (node->input_count < 3) return NULL;
-  const ops_operand *mode = (const void *)((const char *)node->inputs + 2 * node->input_stride);
+// The contents of a constant scalar input, or `otherwise`.
+static double constant_of(const ops_node *node, uint64_t input, double otherwise) {
+  if (input >= node->input_count) return otherwise;
+  const ops_operand *operand =
+      (const void *)((const char *)node->inputs + input * node->input_stride);
   ref_view view;
-  if (mode->type == NULL) return NULL;
-  if (mode->constant == NULL || ref_view_init(&view, &mode->constant->dense, NULL) != OPS_OK ||
-      view.count != 1 || ref_int_at(&view, 0) != 0)
-    return "input training_mode must be a constant false; random dropout is not supported";
-  return NULL;
+  if (operand->constant == NULL ||
+      ref_view_init(&view, &operand->constant->dense, NULL) != OPS_OK || view.count != 1)
+    return otherwise;
+  return ref_at(&view, 0);
+}
+
+static const char *refuse(const ops_node *node) {
+  const ops_operand *mode = (const void *)((const char *)node->inputs + 2 * node->input_stride);
+  if (node->input_count < 3 || mode->type == NULL) return NULL;
+  if (constant_of(node, 2, 1) == 0 || constant_of(node, 1, 0.5) == 0) return NULL;
+  return "input training_mode must be a constant false, or the ratio a constant 0; random "
+         "dropout is not supported";
 }
 
 const ref_op ref_dropout = {0, prepare, execute, NULL, refuse};

@@ -72,6 +72,11 @@
 #define EXTREME_TYPES \
   (REDUCE_TYPES | OPS_TYPE_BIT(OPS_TYPE_INT8) | OPS_TYPE_BIT(OPS_TYPE_UINT8) | REF_BOOLEAN)
 #define FLOAT32 OPS_TYPE_BIT(OPS_TYPE_FLOAT)
+#define RANGE_TYPES (REF_REALS | REF_INDICES | OPS_TYPE_BIT(OPS_TYPE_INT16))
+#define QUANTIZED_TYPES                                                                  \
+  (REF_FLOAT8 | REF_SMALL | OPS_TYPE_BIT(OPS_TYPE_INT8) | OPS_TYPE_BIT(OPS_TYPE_UINT8) | \
+   OPS_TYPE_BIT(OPS_TYPE_INT16) | OPS_TYPE_BIT(OPS_TYPE_UINT16))
+#define SCALE_TYPES (REF_REALS | OPS_TYPE_BIT(OPS_TYPE_FLOAT8E8M0))
 #define PRODUCT_TYPES (REF_REALS | REF_WIDE_INTEGERS)
 
 static const ops_kernel_def kernels[] = {
@@ -252,6 +257,62 @@ static const ops_kernel_def kernels[] = {
     ROW("Upsample", 7, &ref_upsample,
         INPUTS(IN("X", "T", REF_ALL), OPT_SHAPE("scales", "", FLOAT32)),
         OUTPUTS(OUT("Y", "T", REF_ALL))),
+
+    // Elements chosen, written, generated, accumulated.
+    ROW("ScatterElements", 11, &ref_scatter_elements,
+        INPUTS(IN("data", "T", REF_ALL), IN("indices", "Tind", REF_INDICES),
+               IN("updates", "T", REF_ALL)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("Scatter", 9, &ref_scatter_elements,
+        INPUTS(IN("data", "T", REF_ALL), IN("indices", "Tind", REF_INDICES),
+               IN("updates", "T", REF_ALL)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("ScatterND", 11, &ref_scatter_nd,
+        INPUTS(IN("data", "T", REF_ALL), IN("indices", "", REF_INT64),
+               IN("updates", "T", REF_ALL)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("CumSum", 11, &ref_cum_sum,
+        INPUTS(IN("x", "T", REDUCE_TYPES), SHAPE("axis", "T2", REF_INDICES)),
+        OUTPUTS(OUT("y", "T", REDUCE_TYPES))),
+    ROW("CumProd", 26, &ref_cum_prod,
+        INPUTS(IN("x", "T", REDUCE_TYPES), SHAPE("axis", "T2", REF_INDICES)),
+        OUTPUTS(OUT("y", "T", REDUCE_TYPES))),
+    ROW("TopK", 1, &ref_top_k,
+        INPUTS(IN("X", "T", REF_REALS | REF_INTEGERS), OPT_SHAPE("K", "", REF_INT64)),
+        OUTPUTS(OUT("Values", "T", REF_REALS | REF_INTEGERS), OUT("Indices", "I", REF_INT64))),
+    ROW("Range", 11, &ref_range,
+        INPUTS(SHAPE("start", "T", RANGE_TYPES), SHAPE("limit", "T", RANGE_TYPES),
+               SHAPE("delta", "T", RANGE_TYPES)),
+        OUTPUTS(OUT("output", "T", RANGE_TYPES))),
+    ROW("EyeLike", 9, &ref_eye_like,
+        INPUTS(IN("input", "T1", REF_REALS | REF_INTEGERS | REF_BOOLEAN)),
+        OUTPUTS(OUT("output", "T2", REF_REALS | REF_INTEGERS | REF_BOOLEAN))),
+    ROW("OneHot", 9, &ref_one_hot,
+        INPUTS(IN("indices", "T1", REF_REALS | REF_INTEGERS),
+               SHAPE("depth", "T2", REF_REALS | REF_INTEGERS), IN("values", "T3", REF_ALL)),
+        OUTPUTS(OUT("output", "T3", REF_ALL))),
+    ROW("Trilu", 14, &ref_trilu, INPUTS(IN("input", "T", REF_ALL), OPT("k", "", REF_INT64)),
+        OUTPUTS(OUT("output", "T", REF_ALL))),
+    KERNEL("NonZero", 9, 0, &ref_non_zero, OPS_DYNAMIC_DATA_DEPENDENT,
+           INPUTS(IN("X", "T", REF_REALS | REF_INTEGERS | REF_BOOLEAN)),
+           OUTPUTS(OUT("Y", "", REF_INT64))),
+    KERNEL("Compress", 9, 0, &ref_compress, OPS_DYNAMIC_DATA_DEPENDENT,
+           INPUTS(IN("input", "T", REF_ALL), IN("condition", "T1", REF_BOOLEAN)),
+           OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW("Einsum", 12, &ref_einsum, INPUTS(MANY("Inputs", "T", REF_REALS | REF_INTEGERS)),
+        OUTPUTS(OUT("Output", "T", REF_REALS | REF_INTEGERS))),
+
+    // Quantisation.
+    ROW("QuantizeLinear", 10, &ref_quantize_linear,
+        INPUTS(IN("x", "T1", REF_REALS | OPS_TYPE_BIT(OPS_TYPE_INT32)),
+               IN("y_scale", "T2", SCALE_TYPES | OPS_TYPE_BIT(OPS_TYPE_INT32)),
+               OPT("y_zero_point", "T3", QUANTIZED_TYPES)),
+        OUTPUTS(OUT("y", "T3", QUANTIZED_TYPES))),
+    ROW("DequantizeLinear", 10, &ref_dequantize_linear,
+        INPUTS(IN("x", "T1", QUANTIZED_TYPES | OPS_TYPE_BIT(OPS_TYPE_INT32)),
+               IN("x_scale", "T2", SCALE_TYPES),
+               OPT("x_zero_point", "T1", QUANTIZED_TYPES | OPS_TYPE_BIT(OPS_TYPE_INT32))),
+        OUTPUTS(OUT("y", "T3", SCALE_TYPES))),
 };
 
 const ops_provider ref_provider = {

@@ -86,6 +86,10 @@ static int32_t convert_type(builder *b, rt_graph *graph, const rt_model_type *fr
                             rt_type *out_type) {
   *out_type = (rt_type){from->kind, from->elem_type, from->rank, NULL, NULL};
   if (from->kind == RT_MODEL_TYPE_NONE) *out_type = (rt_type){0};
+  if (from->rank > OPS_MAX_RANK) {
+    return INVALID("a value is declared with rank %d, expected at most %d", from->rank,
+                   OPS_MAX_RANK);
+  }
   if (from->rank > 0) {
     rt_dim *dims = rt_store_alloc(&b->scratch, (uint64_t)from->rank, sizeof *dims);
     if (!dims) return no_memory(b);

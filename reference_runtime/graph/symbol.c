@@ -26,12 +26,13 @@
 typedef struct atom {
   int32_t kind;
   uint32_t depth;   // 0 for symbols
+  uint32_t weight;  // atoms it consists of, repetitions included
   uint32_t symbol;  // its number
   rt_dim a, b;
 } atom;
 
 typedef struct expr {
-  uint32_t count, depth;
+  uint32_t count, depth, weight;
   rt_term *terms;
 } expr;
 
@@ -153,15 +154,15 @@ static uint32_t intern_atom(rt_symbols *symbols, const atom *item) {
   return symbols->atom_count++;
 }
 
-static uint32_t depth_of(const rt_symbols *symbols, const rt_poly *poly) {
-  uint32_t depth = 0;
+// Depth and weight from those of the atoms; terms and factors are few, so nothing overflows.
+static void measure(const rt_symbols *symbols, const rt_poly *poly, expr *out) {
   for (uint32_t i = 0; i < poly->count; ++i) {
     for (uint32_t j = 0; j < poly->terms[i].factor_count; ++j) {
-      const uint32_t inner = symbols->atoms[poly->terms[i].factors[j]].depth;
-      if (inner > depth) depth = inner;
+      const atom *inner = &symbols->atoms[poly->terms[i].factors[j]];
+      if (inner->depth > out->depth) out->depth = inner->depth;
+      out->weight += inner->weight;
     }
   }
-  return depth;
 }
 
 static int same_terms(const expr *item, const rt_poly *poly) {
@@ -188,7 +189,9 @@ static rt_dim intern_poly(rt_symbols *symbols, const rt_poly *poly) {
                sizeof(expr))) {
     return rt_dim_unknown();
   }
-  expr item = {poly->count, depth_of(symbols, poly), NULL};
+  expr item = {.count = poly->count};
+  measure(symbols, poly, &item);
+  if (item.weight > RT_SYMBOLS_MAX_WEIGHT) return rt_dim_unknown();
   item.terms = rt_store_copy(&symbols->arena, poly->terms, poly->count, sizeof *poly->terms);
   if (!item.terms) return rt_dim_unknown();
   symbols->exprs[symbols->expr_count] = item;
@@ -219,14 +222,16 @@ static rt_dim atom_dim(rt_symbols *symbols, const atom *item) {
   return intern_poly(symbols, &poly);
 }
 
-static uint32_t dim_depth(const rt_symbols *symbols, rt_dim dim) {
-  return rt_dim_is_const(dim) ? 0 : symbols->exprs[dim.expr].depth;
-}
-
 static rt_dim binary_atom(rt_symbols *symbols, int32_t kind, rt_dim a, rt_dim b) {
+  static const expr number = {0};
   if (!symbols || rt_dim_is_unknown(a) || rt_dim_is_unknown(b)) return rt_dim_unknown();
-  const uint32_t da = dim_depth(symbols, a), db = dim_depth(symbols, b);
-  const atom item = {kind, 1 + (da > db ? da : db), 0, a, b};
+  const expr *ea = rt_dim_is_const(a) ? &number : &symbols->exprs[a.expr];
+  const expr *eb = rt_dim_is_const(b) ? &number : &symbols->exprs[b.expr];
+  const atom item = {.kind = kind,
+                     .depth = 1 + (ea->depth > eb->depth ? ea->depth : eb->depth),
+                     .weight = 1 + ea->weight + eb->weight,
+                     .a = a,
+                     .b = b};
   return atom_dim(symbols, &item);
 }
 
@@ -242,7 +247,7 @@ static rt_dim new_symbol(rt_symbols *symbols, const char *name, int is_fresh) {
   if (!marked || !cell) return rt_dim_unknown();
   marked[0] = (char)is_fresh;
   char *copy = strcpy(marked + 1, name);
-  const atom item = {ATOM_SYMBOL, 0, symbols->name_count, {0, 0}, {0, 0}};
+  const atom item = {.kind = ATOM_SYMBOL, .weight = 1, .symbol = symbols->name_count};
   const rt_dim dim = atom_dim(symbols, &item);
   if (rt_dim_is_unknown(dim)) return dim;
   *cell = dim;

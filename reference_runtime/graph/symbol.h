@@ -18,9 +18,10 @@
 
 #include "graph/type.h"
 
-#define RT_SYMBOLS_MAX_TERMS 32u   // of one polynomial
-#define RT_SYMBOLS_MAX_FACTORS 8u  // of one term
-#define RT_SYMBOLS_MAX_DEPTH 16u   // of floor, min and max inside each other
+#define RT_SYMBOLS_MAX_TERMS 32u     // of one polynomial
+#define RT_SYMBOLS_MAX_FACTORS 8u    // of one term
+#define RT_SYMBOLS_MAX_DEPTH 16u     // of floor, min and max inside each other
+#define RT_SYMBOLS_MAX_WEIGHT 4096u  // atoms of an expression written out in full
 #define RT_SYMBOLS_MAX_EXPRS (1u << 20)
 
 typedef struct rt_symbols rt_symbols;

@@ -146,6 +146,17 @@ static void limits_yield_unknown(void **state) {
   assert_true(rt_dim_is_unknown(rt_dim_add(NULL, num(INT64_MAX), num(1))));
   assert_true(rt_dim_is_unknown(rt_dim_floor_div(NULL, num(INT64_MIN), num(-1))));
   assert_true(rt_dim_is_unknown(rt_dim_add(NULL, f->h, num(1))));
+  // An expression that would be 8^n atoms long if written out.
+  rt_dim heavy = f->h;
+  for (int i = 0; i < 12 && !rt_dim_is_unknown(heavy); ++i) {
+    rt_dim sum = rt_dim_const(0);
+    for (int j = 0; j < 8; ++j) {
+      const rt_dim part = rt_dim_add(s, rt_dim_mul(s, heavy, num(2)), num(j));
+      sum = rt_dim_add(s, sum, rt_dim_min(s, part, rt_symbols_fresh(s, "m")));
+    }
+    heavy = sum;
+  }
+  assert_true(rt_dim_is_unknown(heavy));
   rt_dim nested = f->h;
   for (int i = 0; i < 40; ++i) {
     nested = rt_dim_min(s, rt_dim_mul(s, nested, num(2)), rt_symbols_fresh(s, "m"));

@@ -16,6 +16,7 @@ typedef struct driver {
   uint32_t input_capacity;
   rt_infer_output *outputs;
   uint32_t output_capacity;
+  uint32_t loops;  // around the graph that is being inferred
   ops_error *error;
 } driver;
 
@@ -24,6 +25,12 @@ static int32_t infer_tree(driver *d, rt_graph *graph);
 static int32_t no_memory(driver *d) {
   return ops_error_set(d->error, OPS_ERROR_OUT_OF_MEMORY,
                        "out of memory while shapes are inferred");
+}
+
+// Hands on what failed while d->error was another record.
+static int32_t pass_error(driver *d, int32_t status, const ops_error *error) {
+  if (status == OPS_OK) return OPS_OK;
+  return ops_error_set(d->error, status, "%s", error->message);
 }
 
 static void note(const driver *d, const rt_node *node, const char *text) {
@@ -239,16 +246,31 @@ static int32_t try_body(driver *d, rt_graph *body, carried *list, uint32_t count
                         uint32_t first_in, uint32_t first_out, int *out_changed) {
   *out_changed = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    OPS_RETURN_IF_ERROR(set_body_input(d, body, first_in + i, &list[i].type));
+    OPS_RETURN_IF_ERROR(set_body_input(d, body, 2 + i, &list[i].type));
   }
   OPS_RETURN_IF_ERROR(infer_tree(d, body));
-  for (uint32_t i = 0; i < count && first_out + i < body->output_count; ++i) {
-    *out_changed |= weaken(&list[i], &body->outputs[first_out + i]->type);
+  for (uint32_t i = 0; i < count && 1 + i < body->output_count; ++i) {
+    *out_changed |= weaken(&list[i], &body->outputs[1 + i]->type);
   }
   return OPS_OK;
 }
 
+// What an attempt with too strong an assumption finds wrong may not be wrong.
+static int32_t try_leniently(driver *d, rt_graph *body, carried *list, uint32_t count,
+                             int *out_changed) {
+  ops_error error = OPS_ERROR_INIT, *const outer = d->error;
+  d->error = &error;
+  const int32_t status = try_body(d, body, list, count, out_changed);
+  d->error = outer;
+  if (status != OPS_ERROR_INVALID_MODEL) return pass_error(d, status, &error);
+  for (uint32_t i = 0; i < count; ++i) list[i].type.rank = RT_RANK_UNKNOWN;
+  *out_changed = 1;
+  return OPS_OK;
+}
+
+// Attempts multiply in loops inside loops, hence only the outer ones have several.
 #define MAX_ATTEMPTS 4
+#define MAX_LOOPS_TRIED 3u
 
 // Loop: a carried value's shape is kept as far as an iteration preserves it. The first attempt
 // assumes the whole shape; an attempt that shows otherwise is followed by a weaker one.
@@ -257,22 +279,23 @@ static int32_t infer_loop(driver *d, const rt_node *node, rt_graph *body) {
   const rt_type condition = rt_type_tensor(OPS_TYPE_BOOL, 0, NULL);
   const uint32_t count = node->input_count > 2 ? node->input_count - 2 : 0;
   carried *list = calloc(count + (size_t)1, sizeof *list);
+  const int attempts = d->loops < MAX_LOOPS_TRIED ? MAX_ATTEMPTS : 1;
   int changed = 1;
   if (!list) return no_memory(d);
   for (uint32_t i = 0; i < count; ++i) assume(&list[i], node->operands[i + 2]);
+  d->loops++;
   int32_t status = set_body_input(d, body, 0, &iteration);
   if (status == OPS_OK) status = set_body_input(d, body, 1, &condition);
-  for (int attempt = 0; status == OPS_OK && changed && attempt < MAX_ATTEMPTS; ++attempt) {
-    const int last = attempt == MAX_ATTEMPTS - 1;
+  for (int attempt = 1; status == OPS_OK && changed && attempt <= attempts; ++attempt) {
+    const int last = attempt == attempts;
     for (uint32_t i = 0; last && i < count; ++i) list[i].type.rank = RT_RANK_UNKNOWN;
-    status = try_body(d, body, list, count, 2, 1, &changed);
-    // What an attempt with too strong an assumption finds wrong may not be wrong.
-    if (status == OPS_ERROR_INVALID_MODEL && !last) {
-      for (uint32_t i = 0; i < count; ++i) list[i].type.rank = RT_RANK_UNKNOWN;
-      status = OPS_OK;
-      changed = 1;
+    if (last) {
+      status = try_body(d, body, list, count, &changed);
+      break;
     }
+    status = try_leniently(d, body, list, count, &changed);
   }
+  d->loops--;
   free(list);
   return status;
 }
@@ -318,13 +341,11 @@ static int32_t infer_branch(driver *d, const rt_node *node, rt_graph *body) {
       condition && condition->contents_count == 1 && rt_dim_is_const(condition->contents[0]);
   const char *taken = is_known && condition->contents[0].value ? "then_branch" : "else_branch";
   if (!is_known || rt_attrs_graph(&node->op.attrs, taken) == body) return infer_tree(d, body);
-  driver attempt = *d;
-  ops_error error = OPS_ERROR_INIT;
-  attempt.error = &error;
-  const int32_t status = infer_tree(&attempt, body);
-  attempt.error = d->error;
-  *d = attempt;
-  if (status != OPS_ERROR_INVALID_MODEL) return status;
+  ops_error error = OPS_ERROR_INIT, *const outer = d->error;
+  d->error = &error;
+  const int32_t status = infer_tree(d, body);
+  d->error = outer;
+  if (status != OPS_ERROR_INVALID_MODEL) return pass_error(d, status, &error);
   note(d, node, error.message);
   return OPS_OK;
 }

@@ -240,10 +240,9 @@ static int weaken(carried *c, const rt_type *after) {
   return changed;
 }
 
-// One attempt at a body: sets the carried inputs, infers, weakens. The carried values are
-// inputs first_in, ... and outputs first_out, ... of the body.
+// One attempt at the body of a Loop: sets the carried inputs, infers, weakens.
 static int32_t try_body(driver *d, rt_graph *body, carried *list, uint32_t count,
-                        uint32_t first_in, uint32_t first_out, int *out_changed) {
+                        int *out_changed) {
   *out_changed = 0;
   for (uint32_t i = 0; i < count; ++i) {
     OPS_RETURN_IF_ERROR(set_body_input(d, body, 2 + i, &list[i].type));

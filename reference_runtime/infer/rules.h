@@ -30,10 +30,11 @@ const rt_infer_rule *rt_infer_find_rule(const rt_op *op);
   X(where)                                                                                     \
   X(cast)                                                                                      \
   X(cast_like)                                                                                 \
-  X(clip) X(dropout) X(prelu) X(integral) X(identity) X(conv) X(conv_transpose) X(pool) X(     \
-      global_pool) X(conv_integer) X(qlinear_conv) X(max_roi_pool) X(roi_align) X(deform_conv) \
-      X(batch_norm) X(layer_norm) X(softmax) X(per_channel) X(gemm) X(matmul)                  \
-          X(matmul_integer) X(qlinear_matmul) X(quantize) X(dequantize) X(dynamic_quantize)    \
+  X(clip)                                                                                      \
+  X(dropout) X(prelu) X(integral) X(identity) X(conv) X(conv_transpose) X(pool) X(global_pool) \
+      X(conv_integer) X(qlinear_conv) X(max_roi_pool) X(roi_align) X(deform_conv)              \
+          X(batch_norm) X(layer_norm) X(softmax) X(per_channel) X(gemm) X(matmul) X(           \
+              matmul_integer) X(qlinear_matmul) X(quantize) X(dequantize) X(dynamic_quantize)  \
               X(reshape) X(flatten) X(squeeze) X(unsqueeze) X(expand) X(tile) X(transpose)     \
                   X(shape) X(size) X(depth_to_space) X(space_to_depth) X(concat) X(split)      \
                       X(slice) X(pad) X(gather) X(gather_elements) X(gather_nd) X(compress)    \

@@ -118,6 +118,32 @@ static void put_values(const char *key, const oc_value *values, size_t count) {
   putchar(']');
 }
 
+// The intervals that inputs are drawn from, and whether the row is trivial, for these types.
+static int32_t put_bounds(const oc_contract *c, const oc_row *row, const oc_binding *binding,
+                          ops_error *error) {
+  printf(",\"ranges\":[");
+  for (size_t i = 0; i < c->input_count; ++i) {
+    const oc_range *range = &row->inputs[i].range;
+    oc_interval interval = {-INFINITY, INFINITY, true, true};
+    if (!range->lo) {
+      range = &c->inputs[i].ranges[oc_type_class_of(oc_binding_type(binding, &c->inputs[i]))];
+    }
+    if (row->inputs[i].count > 0) {
+      OPS_RETURN_IF_ERROR(oc_binding_interval(binding, range, &interval, error));
+    }
+    printf("%s[", i ? "," : "");
+    put_number(interval.lo);
+    putchar(',');
+    put_number(interval.hi);
+    printf(",%d,%d]", interval.lo_open, interval.hi_open);
+  }
+  bool trivial = false;
+  const oc_expr_env env = oc_binding_env(binding);
+  if (row->trivial) OPS_RETURN_IF_ERROR(oc_expr_eval_bool(row->trivial, &env, &trivial, error));
+  printf("],\"trivial\":%d", trivial);
+  return OPS_OK;
+}
+
 static void put_row_types(const oc_contract *c, const oc_row *row) {
   printf(",\"types\":[");
   for (size_t i = 0; i < c->type_var_count; ++i) {
@@ -148,6 +174,9 @@ static int32_t put_rows(const oc_contract *c, oc_arena *arena, ops_error *error)
     printf(",\"fills\":%u,", row->fills);
     put_inputs(row->inputs, c->input_count);
     put_values("attributes", attributes, c->attribute_count);
+    const oc_binding binding = {
+        .contract = c, .types = types, .inputs = row->inputs, .attributes = attributes};
+    OPS_RETURN_IF_ERROR(put_bounds(c, row, &binding, error));
     put_row_types(c, row);
   }
   putchar(']');

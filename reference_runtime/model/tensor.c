@@ -21,9 +21,9 @@ enum { kFloatData, kInt32Data, kStringData, kInt64Data, kDoubleData, kUint64Data
 static const char *const kFieldNames[kFieldCount] = {
     "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data"};
 
-// Which field holds a type, how many of its entries make an element (types under 8 bits: an
-// entry makes a byte), and the range of an entry, where it is wider than the element. Bit
-// patterns are accepted with and without sign extension.
+// Which field holds a type, how many of its entries make an element (0: an entry makes a byte,
+// whatever it holds), and the range of an entry, where it is wider than the element. Bit
+// patterns of whole bytes are accepted with and without sign extension.
 typedef struct typed_row {
   uint8_t field;
   uint8_t per_element;
@@ -32,6 +32,8 @@ typedef struct typed_row {
 } typed_row;
 
 #define PATTERN8 kInt32Data, 1, INT8_MIN, UINT8_MAX
+#define PACKED8 kInt32Data, 0, INT8_MIN, UINT8_MAX
+#define CODE6 kInt32Data, 1, 0, 63
 #define PATTERN16 kInt32Data, 1, INT16_MIN, UINT16_MAX
 
 static const typed_row kTyped[OPS_TYPE_COUNT] = {
@@ -55,12 +57,14 @@ static const typed_row kTyped[OPS_TYPE_COUNT] = {
     [OPS_TYPE_FLOAT8E4M3FNUZ] = {PATTERN8},
     [OPS_TYPE_FLOAT8E5M2] = {PATTERN8},
     [OPS_TYPE_FLOAT8E5M2FNUZ] = {PATTERN8},
-    [OPS_TYPE_UINT4] = {PATTERN8},
-    [OPS_TYPE_INT4] = {PATTERN8},
-    [OPS_TYPE_FLOAT4E2M1] = {PATTERN8},
+    [OPS_TYPE_UINT4] = {PACKED8},
+    [OPS_TYPE_INT4] = {PACKED8},
+    [OPS_TYPE_FLOAT4E2M1] = {PACKED8},
     [OPS_TYPE_FLOAT8E8M0] = {PATTERN8},
-    [OPS_TYPE_UINT2] = {PATTERN8},
-    [OPS_TYPE_INT2] = {PATTERN8},
+    [OPS_TYPE_UINT2] = {PACKED8},
+    [OPS_TYPE_INT2] = {PACKED8},
+    [OPS_TYPE_FLOAT6E2M3] = {CODE6},
+    [OPS_TYPE_FLOAT6E3M2] = {CODE6},
 };
 
 typedef struct field_view {
@@ -80,7 +84,14 @@ static field_view view_field(const Onnx__TensorProto *proto, int field) {
   return views[field];
 }
 
-// Copies entries of int32_data or uint64_data into elements of `width` bytes.
+// Puts the low `width` bits, at most 8, at bit `position` of zeroed bytes.
+static void put_bits(uint8_t *out, uint64_t position, uint32_t width, uint64_t bits) {
+  const uint32_t shift = position % 8;
+  out[position / 8] |= (uint8_t)(bits << shift);
+  if (shift + width > 8) out[position / 8 + 1] |= (uint8_t)(bits >> (8 - shift));
+}
+
+// Copies entries of int32_data or uint64_data into elements of `width` bits.
 static int32_t narrow(rt_model_decoder *decoder, const typed_row *row, field_view view,
                       uint32_t width, uint8_t *out) {
   for (size_t i = 0; i < view.count; ++i) {
@@ -92,7 +103,10 @@ static int32_t narrow(rt_model_decoder *decoder, const typed_row *row, field_vie
       return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
                            "entry %zu of %s is %" PRId64 "; expected %" PRId64 " to %" PRId64,
                            i, kFieldNames[row->field], value, row->min, row->max);
-    memcpy(out + i * width, &bits, width);
+    if (width % 8 == 0)
+      memcpy(out + i * (width / 8), &bits, width / 8);
+    else
+      put_bits(out, i * width, width, bits);
   }
   return OPS_OK;
 }
@@ -105,7 +119,7 @@ static int32_t decode_typed(rt_model_decoder *decoder, const Onnx__TensorProto *
   const uint32_t bits = rt_model_elem_type_bits(out->elem_type);
   const int is_string = out->elem_type == OPS_TYPE_STRING;
   const uint64_t expected =
-      bits > 0 && bits < 8 ? out->size : (uint64_t)out->element_count * row->per_element;
+      row->per_element ? (uint64_t)out->element_count * row->per_element : out->size;
   if (view.count != expected)
     return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
                          "%s has %zu entries; expected %" PRIu64 " for %" PRId64
@@ -117,8 +131,9 @@ static int32_t decode_typed(rt_model_decoder *decoder, const Onnx__TensorProto *
   if (row->min == row->max || out->size == 0) return OPS_OK;
   uint8_t *narrowed = rt_model_decoder_alloc(decoder, out->size, 1);
   if (!narrowed) return rt_model_decoder_no_memory(decoder);
+  memset(narrowed, 0, out->size);
   out->data = narrowed;
-  return narrow(decoder, row, view, bits < 8 ? 1 : bits / 8, narrowed);
+  return narrow(decoder, row, view, row->per_element ? bits : 8, narrowed);
 }
 
 // --- Raw and external data -----------------------------------------------------------------

@@ -134,6 +134,24 @@ static void reads_narrow_types(void **state) {
                  "int32_data has 3 entries; expected 4 for 7 elements of type int4");
 }
 
+// Types of six bits: an entry of int32_data is one element, raw bytes are a stream of bits. The
+// expected bytes are the formula of onnx.proto, byte0 = x0 | (x1 & 3) << 6 and so on, as
+// onnx.numpy_helper of onnx 1.23.2 writes it.
+static void reads_types_of_six_bits(void **state) {
+  (void)state;
+  const int64_t codes[] = {0x08, 0x3f, 0x15, 0x2a, 0x21};
+  const int64_t wide[] = {0x08, 0x40};
+  const uint8_t expected[] = {0xc8, 0x5f, 0xa9, 0x21};
+  assert_data(vector(OPS_TYPE_FLOAT6E2M3, 5, kInt32Data, codes, 5), expected, 4);
+  assert_data(vector(OPS_TYPE_FLOAT6E3M2, 5, kInt32Data, codes, 5), expected, 4);
+  assert_data(vector(OPS_TYPE_FLOAT6E3M2, 4, kInt32Data, codes, 4), expected, 3);
+  assert_data(raw(OPS_TYPE_FLOAT6E2M3, 5, expected, 4), expected, 4);
+  assert_refused(vector(OPS_TYPE_FLOAT6E2M3, 2, kInt32Data, wide, 2), OPS_ERROR_INVALID_MODEL,
+                 "entry 1 of int32_data is 64; expected 0 to 63");
+  assert_refused(vector(OPS_TYPE_FLOAT6E2M3, 4, kInt32Data, codes, 3), OPS_ERROR_INVALID_MODEL,
+                 "int32_data has 3 entries; expected 4");
+}
+
 static void reads_floats_in_place(void **state) {
   (void)state;
   const float floats[] = {1.0f, -0.0f};
@@ -276,6 +294,7 @@ int main(void) {
       cmocka_unit_test(reads_integers_from_typed_fields),
       cmocka_unit_test(reads_bit_patterns),
       cmocka_unit_test(reads_narrow_types),
+      cmocka_unit_test(reads_types_of_six_bits),
       cmocka_unit_test(reads_floats_in_place),
       cmocka_unit_test(reads_strings_empty_and_scalar),
       cmocka_unit_test(refuses_wrong_amounts),

@@ -33,11 +33,13 @@
 #define OPS_TYPE_FLOAT8E8M0 24
 #define OPS_TYPE_UINT2 25
 #define OPS_TYPE_INT2 26
-#define OPS_TYPE_COUNT 27  // one more than the largest number
+#define OPS_TYPE_FLOAT6E2M3 27
+#define OPS_TYPE_FLOAT6E3M2 28
+#define OPS_TYPE_COUNT 29  // one more than the largest number
 
 // X(number, name in contracts and messages, bits of one element; 0: a host object).
 // Types narrower than a byte are dense: element i occupies the bits [i*bits, (i+1)*bits),
-// counted from the least significant bit of the first byte.
+// counted from the least significant bit of the first byte; one of 6 bits may span two bytes.
 #define OPS_TYPE_LIST(X)                          \
   X(OPS_TYPE_FLOAT, "float", 32)                  \
   X(OPS_TYPE_UINT8, "uint8", 8)                   \
@@ -64,7 +66,9 @@
   X(OPS_TYPE_FLOAT4E2M1, "float4e2m1", 4)         \
   X(OPS_TYPE_FLOAT8E8M0, "float8e8m0", 8)         \
   X(OPS_TYPE_UINT2, "uint2", 2)                   \
-  X(OPS_TYPE_INT2, "int2", 2)
+  X(OPS_TYPE_INT2, "int2", 2)                     \
+  X(OPS_TYPE_FLOAT6E2M3, "float6e2m3", 6)         \
+  X(OPS_TYPE_FLOAT6E3M2, "float6e3m2", 6)
 
 // A set of element types, a uint64_t: bit n stands for type number n.
 #define OPS_TYPE_BIT(type) ((uint64_t)1 << (type))

@@ -25,9 +25,15 @@ static size_t trim_utf8(const char *text, size_t size) {
   return size - (start - 1) < need ? start - 1 : size;
 }
 
+// 1 if the owner of `error` has the fields in front of the message: always so, unless
+// struct_size was forgotten.
+static int has_header(const ops_error *error) {
+  return error->struct_size >= offsetof(ops_error, message);
+}
+
 static void store(ops_error *error, int32_t code, const char *text, size_t size) {
   const size_t capacity = message_capacity(error);
-  if (error->struct_size >= offsetof(ops_error, message)) {
+  if (has_header(error)) {
     error->code = code;
     error->vendor_code = 0;
     error->message_size = 0;
@@ -58,7 +64,7 @@ int32_t ops_error_set(ops_error *error, int32_t code, const char *format, ...) {
 }
 
 int32_t ops_error_prefix(ops_error *error, const char *format, ...) {
-  if (!error) return OPS_ERROR_INTERNAL;
+  if (!error || !has_header(error)) return OPS_ERROR_INTERNAL;
   char text[2 * OPS_ERROR_MESSAGE_MAX + 4];
   va_list args;
   va_start(args, format);
@@ -66,9 +72,10 @@ int32_t ops_error_prefix(ops_error *error, const char *format, ...) {
   va_end(args);
   if (head < 0) head = 0;
   if (head >= OPS_ERROR_MESSAGE_MAX) head = OPS_ERROR_MESSAGE_MAX - 1;
+  const size_t capacity = message_capacity(error);
+  const size_t old = error->message_size < capacity ? error->message_size : capacity;
   const int tail =
-      snprintf(text + head, sizeof text - (size_t)head, ": %.*s",
-               message_capacity(error) ? (int)error->message_size : 0, error->message);
+      snprintf(text + head, sizeof text - (size_t)head, ": %.*s", (int)old, error->message);
   const int64_t vendor_code = error->vendor_code;
   store(error, error->code, text, (size_t)head + (tail > 0 ? (size_t)tail : 0));
   error->vendor_code = vendor_code;

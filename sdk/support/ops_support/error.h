@@ -38,7 +38,7 @@ int32_t ops_error_set_v(ops_error *error, int32_t code, const char *format, va_l
 
 // Puts "text: " in front of the message of an error that is already set, for instance the file
 // or node in which it happened. Returns the code of `error`, or OPS_ERROR_INTERNAL if error is
-// NULL.
+// NULL or has no room for one.
 int32_t ops_error_prefix(ops_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

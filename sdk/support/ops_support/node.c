@@ -81,7 +81,7 @@ int64_t ops_operand_ints(const ops_operand *operand, int64_t *out_values, int64_
   const ops_tensor *tensor = ops_operand_contents(operand);
   if (!tensor || tensor->rank > 1) return -1;
   const int64_t count = tensor->rank == 0 ? 1 : tensor->dims[0];
-  const int64_t stride = tensor->rank == 0 ? 0 : tensor->strides[0];
+  const int64_t stride = tensor->rank == 0 ? 0 : tensor->strides ? tensor->strides[0] : 1;
   if (count > capacity) return -1;
   const char *data = ops_tensor_data(tensor);
   for (int64_t i = 0; i < count; ++i) {

@@ -35,11 +35,11 @@ int32_t ops_type_bits(int32_t type) {
 
 int32_t ops_type_bytes(int32_t type, int64_t count, uint64_t *out_bytes) {
   const int32_t bits = ops_type_bits(type);
-  uint64_t total;
+  uint64_t whole;
   if (bits == 0 || count < 0) return 0;
-  if (!ops_checked_mul((uint64_t)count, (uint64_t)bits, &total)) return 0;
-  *out_bytes = total / 8 + (total % 8 != 0);
-  return 1;
+  // Eight elements are `bits` bytes; the rest, less than eight, is rounded up.
+  if (!ops_checked_mul((uint64_t)count / 8, (uint64_t)bits, &whole)) return 0;
+  return ops_checked_add(whole, ((uint64_t)count % 8 * (uint64_t)bits + 7) / 8, out_bytes);
 }
 
 int64_t ops_tensor_count(const ops_tensor *tensor) {

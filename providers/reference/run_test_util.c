@@ -121,8 +121,13 @@ static int32_t set_output_shape(void *context, ops_call *call, uint64_t index, i
 }
 
 void test_host_open(test_host *h) {
+  test_host_open_with(h, 2);
+}
+
+void test_host_open_with(test_host *h, int32_t workers) {
   memset(h, 0, sizeof *h);
-  ops_host_options options = {.context = h, .workers = 2, .set_output_shape = set_output_shape};
+  ops_host_options options = {
+      .context = h, .workers = workers, .set_output_shape = set_output_shape};
   check(ops_host_create(&options, &h->host, NULL) == OPS_OK, "no host");
   h->api = ops_host_api_table();
   ops_query_request request = {.struct_size = sizeof request,

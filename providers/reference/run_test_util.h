@@ -42,7 +42,8 @@ typedef struct test_node {
   uint64_t output_count;
 } test_node;
 
-void test_host_open(test_host *host);
+void test_host_open(test_host *host);  // with two workers
+void test_host_open_with(test_host *host, int32_t workers);
 void test_host_close(test_host *host);
 
 // A tensor of zeros; strided leaves gaps and reverses the last dimension.

@@ -45,10 +45,12 @@
 // Limits on what a file may hold; contents that exceed one are refused with the name of it.
 #define OC_CONTRACT_MAX_FILE_BYTES (1u << 20)
 #define OC_CONTRACT_MAX_DOCUMENTS 32
-#define OC_CONTRACT_MAX_DEPTH 16      // nesting of YAML collections
-#define OC_CONTRACT_MAX_NODES 100000  // YAML nodes of one file
-#define OC_CONTRACT_MAX_KEYS 256      // keys of one mapping
-#define OC_CONTRACT_MAX_PARAMS 32     // inputs, outputs, attributes, type variables: each
+#define OC_CONTRACT_MAX_DEPTH 16        // nesting of YAML collections
+#define OC_CONTRACT_MAX_NODES 100000    // YAML nodes of one file
+#define OC_CONTRACT_MAX_KEYS 256        // keys of one mapping
+#define OC_CONTRACT_MAX_PARAMS 32       // inputs, outputs, attributes, type variables: each
+#define OC_CONTRACT_MAX_LET_COST 10000  // evaluations that one name of `let` may lead to
+#define OC_CONTRACT_MAX_LET_DEPTH 8     // lets that use lets that use …
 #define OC_CONTRACT_MAX_ROWS 2000
 #define OC_CONTRACT_MAX_NUMEL (1 << 26)  // elements of one tensor of a row
 #define OC_CONTRACT_MAX_FILES 2000       // of a folder

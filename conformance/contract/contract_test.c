@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "contract/binding.h"
+#include "contract/reader.h"
 
 static const char *const good[] = {
     "contract: 1",                                                             // 1
@@ -216,6 +217,12 @@ static const bad_row bad_rows[] = {
     {13, "  let: {n: \"dim(input, axis\"}", "13:28", "expected , or )"},
     {13, "  let: {n: \"m + 1\", m: \"2\"}", "13:13", "unknown name \"m\""},
     {13, "  let: {axis: \"2\"}", "13:9", "taken"},
+    {13,
+     "  let: {a: \"1\", b: \"a+a+a+a+a+a+a+a+a+a+a\", c: \"b+b+b+b+b+b+b+b+b+b+b\","
+     " d: \"c+c+c+c+c+c+c+c+c+c+c\", e: \"d+d+d+d+d+d+d+d+d+d+d\"}",
+     "13:104", "too often"},
+    {13, "  let: {a: \"1\", b: a, c: b, d: c, e: d, f: e, g: f, h: g, i: h}", "13:65",
+     "too deep"},
     {16, "       broken_by: {set: {axis: 0}}}", "16:19", "still holds"},
     {16, "       broken_by: {}}", "16:19", "changes nothing"},
     {16, "       broken_by: {set: {axs: 0}}}", "16:26", "did you mean \"axis\""},
@@ -310,6 +317,135 @@ static void documents_are_versions(void **state) {
   free(both);
 }
 
+static const char *const joining[] = {
+    "contract: 1\n"
+    "op: Join\n"
+    "domain: my.company\n"
+    "opset: {since: 3, until: 5}\n"
+    "reference: none\n"
+    "kind: atomic\n"
+    "judge: exact\n"
+    "semantic:\n"
+    "  types: {T: [float, int8, bool], U: [int64]}\n"
+    "  inputs:\n"
+    "    - {name: axes, type: U, optional: true, shape_input: true}\n"
+    "    - {name: parts, type: T, variadic: true, min_count: 2, nonzero: true,\n"
+    "       range: {integer: \"[1, size_limit]\", floating: \"(0, inf)\"}}\n"
+    "  outputs:\n"
+    "    - {name: whole, type: T, shape: \"concat(shape(parts), [count(parts)])\"}\n"
+    "    - {name: lengths, type: int64, optional: true}\n"
+    "  attributes:\n"
+    "    fill: {type: tensor, of: T}\n"
+    "    kind: {type: type, of: T}\n"
+    "    names: {type: strings}\n"
+    "    mode: {type: string, default: a, one_of: [a, b]}\n"
+    "    scales: {type: floats, default: [1, 2.5]}\n"
+    "  let: {size_limit: \"min(9, highest(T))\"}\n",
+    "cases:\n"
+    "  fills: [exact_integer]\n"
+    "  types: {T: [float, bool]}\n"
+    "  when: \"count(parts) < 9\"\n"
+    "  rows:\n"
+    "    - {id: pair, shapes: [[2, 3]], values: {axes: [-1]}, outputs: 2,\n"
+    "       attributes: {fill: [1.5], names: [x, \"1\"], mode: absent_is_a_name_here}}\n",
+    "    - {inputs: {parts: [[1], [2], []]}, ranges: {parts: \"[2, 3]\"}, types: {T: [int8]},\n"
+    "       fills: [every], when: \"true\", vary: {mode: [absent, b], scales: [[], [3]]}}\n"
+    "    - {inputs: {parts: [[0], [7]], axes: [2, 2]}, values: {axes: 5}, trivial: \"true\"}\n"
+    "  errors:\n"
+    "    - {id: odd, row: pair-2x3, inputs: {parts: [[1]]}, values: {axes: 4}, set: {mode: "
+    "absent},\n"
+    "       status: UNSUPPORTED}\n"};
+
+static void rows_carry_what_they_say(void **state) {
+  char *text = calloc(1, 8192);
+  (void)state;
+  snprintf(text, 8192, "%s%s%s", joining[0], joining[1], joining[2]);
+  oc_contracts *contracts = NULL;
+  ops_error error = OPS_ERROR_INIT;
+  assert_int_equal(oc_contracts_parse("j.yaml", text, strlen(text), &contracts, &error),
+                   OPS_ERROR_INVALID_MODEL);
+  assert_string_equal(error.message, "j.yaml:30:57: unknown value \"absent_is_a_name_here\"");
+  char *wrong = strstr(text, "absent_is_a_name_here");
+  memmove(wrong + 1, wrong + strlen("absent_is_a_name_here"),
+          strlen(wrong + strlen("absent_is_a_name_here")) + 1);
+  *wrong = 'b';
+  contracts = parse(text);
+  free(text);
+  const oc_contract *c = &contracts->items[0];
+  const oc_row *pair = &c->rows[0], *varied = &c->rows[1], *filled = &c->rows[2];
+  assert_int_equal(c->until, 5);
+  assert_null(oc_contracts_find(contracts, "my.company", "Join", 6));
+  assert_int_equal(c->outputs[1].type, OPS_TYPE_INT64);
+  assert_int_equal(c->outputs[1].type_var, -1);
+  assert_non_null(c->inputs[1].ranges[OC_CLASS_SIGNED].lo);
+  assert_non_null(c->inputs[1].ranges[OC_CLASS_UNSIGNED].lo);
+  assert_null(c->inputs[1].ranges[OC_CLASS_OTHER].lo);
+  assert_true(c->inputs[0].shape_input && c->inputs[1].nonzero && c->inputs[1].variadic);
+  assert_int_equal(c->attributes[4].default_value.kind, OC_VALUE_FLOATS);
+
+  assert_string_equal(pair->id, "pair-2x3");
+  assert_int_equal(pair->inputs[1].count, 2);  // min_count copies of the shape
+  assert_int_equal(pair->inputs[1].shapes[1].dims[1], 3);
+  assert_int_equal(pair->inputs[0].shapes[0].rank, 1);
+  assert_int_equal(pair->inputs[0].contents.ints[0], -1);
+  assert_int_equal(pair->output_count, 2);
+  assert_int_equal(pair->types[0], OPS_TYPE_BIT(OPS_TYPE_FLOAT) | OPS_TYPE_BIT(OPS_TYPE_BOOL));
+  assert_true(pair->attributes[0].floats[0] == 1.5);
+  assert_string_equal(pair->attributes[2].strings[1], "1");
+  assert_string_equal(oc_expr_text(pair->when), "count(parts) < 9");
+
+  assert_int_equal(varied->inputs[0].count, 0);
+  assert_int_equal(varied->inputs[1].count, 3);
+  assert_int_equal(varied->inputs[1].shapes[2].rank, 0);
+  assert_non_null(varied->inputs[1].range.lo);
+  assert_int_equal(varied->fills, 1u << OC_FILL_EVERY);
+  assert_int_equal(varied->vary[0].values[0].kind, OC_VALUE_ABSENT);
+  assert_int_equal(varied->vary[1].values[0].kind, OC_VALUE_FLOATS);
+  assert_int_equal(varied->vary[1].values[0].count, 0);
+  assert_int_equal(varied->output_count, 1);
+
+  assert_int_equal(filled->inputs[0].contents.kind, OC_VALUE_INT);  // fills the 2 x 2 tensor
+  assert_int_equal(filled->inputs[0].shapes[0].rank, 2);
+  assert_string_equal(oc_expr_text(filled->trivial), "true");
+
+  const oc_error_case *odd = &c->errors[0];
+  assert_int_equal(odd->status, OPS_ERROR_UNSUPPORTED);
+  assert_int_equal(odd->constraint, -1);
+  assert_int_equal(odd->attributes[3].kind, OC_VALUE_ABSENT);
+  int32_t types[2];
+  oc_row_input inputs[2];
+  oc_value attributes[5];
+  assert_int_equal(
+      oc_error_case_bind(c, odd, contracts->arena, types, inputs, attributes, &error), OPS_OK);
+  assert_int_equal(inputs[1].count, 1);
+  assert_int_equal(inputs[0].contents.ints[0], 4);
+  assert_int_equal(attributes[1].ints[0], OPS_TYPE_FLOAT);  // follows T
+  oc_contracts_destroy(contracts);
+}
+
+// With every limit of memory reading ends in success or in the error for it.
+static void survives_lack_of_memory(void **state) {
+  char *text = text_with(0, "");
+  int32_t status = OPS_ERROR_OUT_OF_MEMORY;
+  size_t limit = 0, failures = 0;
+  (void)state;
+  for (; status == OPS_ERROR_OUT_OF_MEMORY; limit += 1024, failures += status != OPS_OK) {
+    oc_arena *arena = oc_arena_create(limit);
+    oc_yaml_node *document = NULL;
+    oc_contract contract = {0};
+    ops_error error = OPS_ERROR_INIT;
+    oc_reader reader = {
+        .arena = arena, .file = "t.yaml", .error = &error, .contract = &contract};
+    status = oc_yaml_parse(arena, "t.yaml", text, strlen(text), &document, &error);
+    if (status == OPS_OK) status = oc_read_contract(&reader, document);
+    if (status != OPS_OK) assert_int_equal(error.code, OPS_ERROR_OUT_OF_MEMORY);
+    oc_arena_destroy(arena);
+  }
+  assert_int_equal(status, OPS_OK);
+  assert_true(failures > 1);
+  free(text);
+}
+
 // Any prefix, and any text with one byte changed, is read or refused, and leaks nothing.
 static void survives_damage(void **state) {
   (void)state;
@@ -358,9 +494,10 @@ static void names_missing_files(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_everything),      cmocka_unit_test(binds_rows_and_errors),
-      cmocka_unit_test(refuses_bad_contracts), cmocka_unit_test(documents_are_versions),
-      cmocka_unit_test(survives_damage),       cmocka_unit_test(names_missing_files),
+      cmocka_unit_test(reads_everything),         cmocka_unit_test(binds_rows_and_errors),
+      cmocka_unit_test(refuses_bad_contracts),    cmocka_unit_test(documents_are_versions),
+      cmocka_unit_test(rows_carry_what_they_say), cmocka_unit_test(survives_lack_of_memory),
+      cmocka_unit_test(survives_damage),          cmocka_unit_test(names_missing_files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

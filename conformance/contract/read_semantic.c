@@ -239,6 +239,21 @@ static bool is_taken(const oc_contract *c, const char *name) {
          oc_contract_find_attribute(c, name) >= 0;
 }
 
+// A let that uses lets twice each doubles the work; a chain of 32 would never end.
+static int32_t bound_let(oc_reader *reader, const oc_yaml_node *node) {
+  const size_t index = reader->contract->let_count;
+  reader->let_cost[index] = reader->cost + 1;
+  reader->let_depth[index] = reader->depth + 1;
+  if (reader->let_cost[index] <= OC_CONTRACT_MAX_LET_COST &&
+      reader->let_depth[index] <= OC_CONTRACT_MAX_LET_DEPTH) {
+    return OPS_OK;
+  }
+  return oc_reader_fail(reader, node,
+                        "\"%s\" uses other names too often or too deeply: at most %d deep, %d "
+                        "evaluations",
+                        node->key, OC_CONTRACT_MAX_LET_DEPTH, OC_CONTRACT_MAX_LET_COST);
+}
+
 static int32_t read_let(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,
                         void *out) {
   oc_contract *c = reader->contract;
@@ -256,6 +271,7 @@ static int32_t read_let(oc_reader *reader, const oc_yaml_node *node, const oc_fi
     let->name = child->key;
     let->at = oc_reader_position(reader, child);
     OPS_RETURN_IF_ERROR(oc_read_expr(reader, child, field, &let->expr));
+    OPS_RETURN_IF_ERROR(bound_let(reader, child));
     ++c->let_count;  // only now may others name it
   }
   return OPS_OK;

@@ -341,7 +341,8 @@ static bool offer(oc_nearest *near, const char *name) {
 }
 
 static oc_expr_name_kind resolve(void *context, const char *name, const char **out_near) {
-  const oc_contract *c = context;
+  oc_reader *reader = context;
+  const oc_contract *c = reader->contract;
   oc_nearest near = oc_nearest_begin(name);
   for (size_t i = 0; i < c->input_count; ++i) {
     if (offer(&near, c->inputs[i].name)) return OC_NAME_TENSOR;
@@ -353,7 +354,10 @@ static oc_expr_name_kind resolve(void *context, const char *name, const char **o
     if (offer(&near, c->attributes[i].name)) return OC_NAME_VALUE;
   }
   for (size_t i = 0; i < c->let_count; ++i) {
-    if (offer(&near, c->lets[i].name)) return OC_NAME_VALUE;
+    if (!offer(&near, c->lets[i].name)) continue;
+    reader->cost += reader->let_cost[i];
+    if (reader->let_depth[i] > reader->depth) reader->depth = reader->let_depth[i];
+    return OC_NAME_VALUE;
   }
   for (size_t i = 0; i < c->type_var_count; ++i) {
     if (offer(&near, c->type_vars[i].name)) return OC_NAME_TYPE;
@@ -366,8 +370,9 @@ static int32_t parse_expr(oc_reader *reader, const oc_yaml_node *node, const cha
                           size_t offset, const oc_expr **out_expr) {
   ops_error error = OPS_ERROR_INIT;
   size_t column = 0;
+  reader->cost = reader->depth = 0;
   const int32_t status =
-      oc_expr_parse(reader->arena, text, resolve, reader->contract, out_expr, &column, &error);
+      oc_expr_parse(reader->arena, text, resolve, reader, out_expr, &column, &error);
   if (status == OPS_ERROR_OUT_OF_MEMORY) return oc_reader_no_memory(reader);
   if (status == OPS_OK) return OPS_OK;
   return fail_within(reader, node, offset + column, "bad expression \"%s\": %s", node->text,

@@ -17,7 +17,12 @@ typedef struct oc_reader {
   oc_arena *arena;
   const char *file;
   ops_error *error;
-  oc_contract *contract;           // what has been read so far; names resolve against it
+  oc_contract *contract;  // what has been read so far; names resolve against it
+  // What evaluating a name of `let` costs, since lets may use lets; and how deep that goes.
+  uint32_t let_cost[OC_CONTRACT_MAX_PARAMS];
+  uint32_t let_depth[OC_CONTRACT_MAX_PARAMS];
+  uint32_t cost;                   // of the lets named in the expression being parsed
+  uint32_t depth;                  // of the deepest of them
   const oc_yaml_node **broken_by;  // per constraint: how to break it, read after the rows
 } oc_reader;
 

@@ -48,6 +48,7 @@ typedef struct builder {
 // Stands in a scope for an optional input that the caller of a function omitted.
 static const rt_value omitted_value;
 
+static const char *full_name(builder *b, const scope *s, ops_str name);
 static int32_t build_nodes(builder *b, scope *s, const rt_model_node *nodes, size_t count);
 static int32_t build_body(builder *b, scope *s, const rt_model_graph *source, rt_graph *parent,
                           uint32_t depth, rt_graph **out_body);
@@ -175,7 +176,9 @@ static int32_t bind_constant(builder *b, scope *s, ops_str name, rt_constant *co
   rt_value *value;
   const char *text = text_of(b, name);
   if (!text) return no_memory(b);
-  OPS_RETURN_IF_ERROR(rt_graph_add_constant(s->graph, text, constant, &value, b->error));
+  const char *full = full_name(b, s, name);
+  if (!full) return no_memory(b);
+  OPS_RETURN_IF_ERROR(rt_graph_add_constant(s->graph, full, constant, &value, b->error));
   return bind(b, s, text, value);
 }
 
@@ -430,26 +433,30 @@ static int32_t collect_inputs(builder *b, scope *s, const rt_model_node *node,
   return OPS_OK;
 }
 
-static int32_t collect_names(builder *b, const ops_str *list, size_t count,
-                             const char *const **out_names) {
-  const char **names = rt_store_alloc(&b->scratch, count, sizeof *names);
-  if (!names) return no_memory(b);
-  for (size_t i = 0; i < count; ++i) {
-    names[i] = text_of(b, list[i]);
-    if (!names[i]) return no_memory(b);
-  }
-  *out_names = names;
-  return OPS_OK;
-}
-
-// "call/inner" for a node of a function, the model's own name otherwise.
-static const char *full_name(builder *b, const scope *s, const rt_model_node *node) {
-  if (!s->frame) return text_of(b, node->name);
-  const ops_str name = node->name.size ? node->name : node->op_type;
+// "call/inner" in a function, the model's own name otherwise. An empty name stays empty.
+static const char *full_name(builder *b, const scope *s, ops_str name) {
+  if (!s->frame || name.size == 0) return text_of(b, name);
   const uint64_t room = strlen(s->frame->prefix) + name.size + 2;
   char *full = rt_store_alloc(&b->scratch, room, 1);
   if (full) snprintf(full, room, "%s/%.*s", s->frame->prefix, OPS_STR_FMT(name));
   return full;
+}
+
+static const char *node_name(builder *b, const scope *s, const rt_model_node *node) {
+  return full_name(b, s, node->name.size || !s->frame ? node->name : node->op_type);
+}
+
+// Names of the values that a node makes.
+static int32_t collect_names(builder *b, const scope *s, const ops_str *list, size_t count,
+                             const char *const **out_names) {
+  const char **names = rt_store_alloc(&b->scratch, count, sizeof *names);
+  if (!names) return no_memory(b);
+  for (size_t i = 0; i < count; ++i) {
+    names[i] = full_name(b, s, list[i]);
+    if (!names[i]) return no_memory(b);
+  }
+  *out_names = names;
+  return OPS_OK;
 }
 
 // Origins of an inlined node: its own name if it has one, and the calls that it came through.
@@ -487,8 +494,8 @@ static int32_t add_plain_node(builder *b, scope *s, const rt_model_node *source,
   OPS_RETURN_IF_ERROR(resolve_opset(b, s, source, &desc.opset));
   OPS_RETURN_IF_ERROR(collect_inputs(b, s, source, &inputs));
   OPS_RETURN_IF_ERROR(
-      collect_names(b, source->outputs, source->output_count, &desc.output_names));
-  desc.name = full_name(b, s, source);
+      collect_names(b, s, source->outputs, source->output_count, &desc.output_names));
+  desc.name = node_name(b, s, source);
   desc.op = text_of(b, source->op_type);
   desc.domain = text_of(b, source->domain);
   desc.inputs = inputs;
@@ -498,8 +505,9 @@ static int32_t add_plain_node(builder *b, scope *s, const rt_model_node *source,
   OPS_RETURN_IF_ERROR(check_size(b, s));
   OPS_RETURN_IF_ERROR(rt_graph_add_node(s->graph, &desc, NULL, &node, b->error));
   for (size_t i = 0; i < source->output_count; ++i) {
-    if (node->outputs[i])
-      OPS_RETURN_IF_ERROR(bind(b, s, desc.output_names[i], node->outputs[i]));
+    const char *name = text_of(b, source->outputs[i]);
+    if (!name) return no_memory(b);
+    if (node->outputs[i]) OPS_RETURN_IF_ERROR(bind(b, s, name, node->outputs[i]));
   }
   return add_origins(b, s, source, node);
 }
@@ -589,9 +597,8 @@ static int32_t inline_call(builder *b, scope *s, const rt_model_node *node,
   OPS_RETURN_IF_ERROR(check_call(b, s, node, function));
   OPS_RETURN_IF_ERROR(check_size(b, s));
   b->calls++;
-  call_frame frame = {function, node, s, full_name(b, s, node)};
-  if (!frame.prefix) return no_memory(b);
-  if (!*frame.prefix) frame.prefix = text_of(b, node->op_type);
+  const ops_str label = node->name.size ? node->name : node->op_type;
+  call_frame frame = {function, node, s, full_name(b, s, label)};
   if (!frame.prefix) return no_memory(b);
   scope inner = {.graph = s->graph,
                  .frame = &frame,

@@ -219,6 +219,8 @@ static void functions_are_inlined(void **state) {
   assert_int_equal(graph->node_count, 4);
   const rt_node *first = graph->first;
   assert_string_equal(first->name, "f1/leaky");
+  assert_string_equal(first->outputs[0]->name, "f1/t");
+  assert_string_equal(first->next->outputs[0]->name, "t");
   assert_int_equal(first->op.opset, 16);
   assert_true(rt_attrs_float(&first->op.attrs, "alpha", 0) == 0.5f);
   assert_int_equal(first->origin_count, 2);

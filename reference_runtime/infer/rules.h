@@ -22,34 +22,23 @@ extern const uint32_t rt_infer_rule_count;
 // NULL if there is none.
 const rt_infer_rule *rt_infer_find_rule(const rt_op *op);
 
-#define RT_INFER_RULES(X)                                                                      \
-  X(same)                                                                                      \
-  X(binary)                                                                                    \
-  X(compare)                                                                                   \
-  X(variadic)                                                                                  \
-  X(where)                                                                                     \
-  X(cast)                                                                                      \
-  X(cast_like)                                                                                 \
-  X(clip)                                                                                      \
-  X(dropout) X(prelu) X(integral) X(identity) X(conv) X(conv_transpose) X(pool) X(global_pool) \
-      X(conv_integer) X(qlinear_conv) X(max_roi_pool) X(roi_align) X(deform_conv)              \
-          X(batch_norm) X(layer_norm) X(softmax) X(per_channel) X(gemm) X(matmul) X(           \
-              matmul_integer) X(qlinear_matmul) X(quantize) X(dequantize) X(dynamic_quantize)  \
-              X(reshape) X(flatten) X(squeeze) X(unsqueeze) X(expand) X(tile) X(transpose)     \
-                  X(shape) X(size) X(depth_to_space) X(space_to_depth) X(concat) X(split)      \
-                      X(slice) X(pad) X(gather) X(gather_elements) X(gather_nd) X(compress)    \
-                          X(reduce) X(arg) X(top_k) X(one_hot) X(non_zero) X(unique) X(nms)    \
-                              X(det) X(constant) X(constant_of_shape) X(range) X(eye_like)     \
-                                  X(random) X(random_like) X(multinomial) X(resize)            \
-                                      X(upsample) X(grid_sample) X(rnn) X(einsum)              \
-                                          X(affine_grid) X(col2im) X(center_crop_pad)          \
-                                              X(max_unpool) X(window) X(loss) X(attention)     \
-                                                  X(if) X(loop) X(scan) X(sequence_construct)  \
-                                                      X(sequence_empty) X(sequence_at)         \
-                                                          X(sequence_same) X(scalar)           \
-                                                              X(sequence_concat)               \
-                                                                  X(sequence_split)            \
-                                                                      X(optional_element)
+// clang-format off
+#define RT_INFER_RULES(X)                                                                  \
+  X(same) X(binary) X(compare) X(variadic) X(where) X(cast) X(cast_like) X(clip)           \
+  X(dropout) X(prelu) X(integral) X(identity) X(conv) X(conv_transpose) X(pool)            \
+  X(global_pool) X(conv_integer) X(qlinear_conv) X(max_roi_pool) X(roi_align)              \
+  X(deform_conv) X(batch_norm) X(layer_norm) X(softmax) X(per_channel) X(gemm) X(matmul)   \
+  X(matmul_integer) X(qlinear_matmul) X(quantize) X(dequantize) X(dynamic_quantize)        \
+  X(reshape) X(flatten) X(squeeze) X(unsqueeze) X(expand) X(tile) X(transpose) X(shape)    \
+  X(size) X(depth_to_space) X(space_to_depth) X(concat) X(split) X(slice) X(pad)           \
+  X(gather) X(gather_elements) X(gather_nd) X(compress) X(reduce) X(arg) X(top_k)          \
+  X(one_hot) X(non_zero) X(unique) X(nms) X(det) X(constant) X(constant_of_shape)          \
+  X(range) X(eye_like) X(random) X(random_like) X(multinomial) X(resize) X(upsample)       \
+  X(grid_sample) X(rnn) X(einsum) X(affine_grid) X(col2im) X(center_crop_pad)              \
+  X(max_unpool) X(window) X(loss) X(attention) X(if) X(loop) X(scan)                       \
+  X(sequence_construct) X(sequence_empty) X(sequence_at) X(sequence_same) X(scalar)        \
+  X(sequence_concat) X(sequence_split) X(optional_element)
+// clang-format on
 
 #define DECLARE(name) int32_t rt_infer_rule_##name(rt_infer_context *ctx);
 RT_INFER_RULES(DECLARE)

@@ -221,7 +221,7 @@ static const bad_row bad_rows[] = {
      "  let: {a: \"1\", b: \"a+a+a+a+a+a+a+a+a+a+a\", c: \"b+b+b+b+b+b+b+b+b+b+b\","
      " d: \"c+c+c+c+c+c+c+c+c+c+c\", e: \"d+d+d+d+d+d+d+d+d+d+d\"}",
      "13:104", "too often"},
-    {13, "  let: {a: \"1\", b: a, c: b, d: c, e: d, f: e, g: f, h: g, i: h}", "13:65",
+    {13, "  let: {a: \"1\", b: a, c: b, d: c, e: d, f: e, g: f, h: g, i: h}", "13:62",
      "too deep"},
     {16, "       broken_by: {set: {axis: 0}}}", "16:19", "still holds"},
     {16, "       broken_by: {}}", "16:19", "changes nothing"},

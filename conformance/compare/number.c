@@ -21,6 +21,8 @@ static const oc_float_format formats[OPS_TYPE_COUNT] = {
     [OPS_TYPE_FLOAT8E5M2FNUZ] = {8, 2, 16, true, OC_TOP_NEG_ZERO},
     [OPS_TYPE_FLOAT4E2M1] = {4, 1, 1, true, OC_TOP_NUMBERS},
     [OPS_TYPE_FLOAT8E8M0] = {8, 0, 127, false, OC_TOP_ONE_NAN},
+    [OPS_TYPE_FLOAT6E2M3] = {6, 3, 1, true, OC_TOP_NUMBERS},
+    [OPS_TYPE_FLOAT6E3M2] = {6, 2, 3, true, OC_TOP_NUMBERS},
 };
 
 #define BITS_ITEM(number, name, bits) [number] = bits,
@@ -55,12 +57,18 @@ size_t oc_number_bytes(int32_t type, size_t count) {
   return bits >= 8 ? count * (bits / 8) : (count * bits + 7) / 8;
 }
 
+// Elements below a byte: a code of six bits may span two bytes, so two are read where it does.
+static unsigned packed_word(const uint8_t *bytes, size_t at, size_t bits) {
+  const bool spans = at % 8 + bits > 8;
+  return bytes[at / 8] | (spans ? (unsigned)bytes[at / 8 + 1] << 8 : 0u);
+}
+
 uint64_t oc_number_code(int32_t type, const void *data, size_t index) {
   const size_t bits = (size_t)oc_number_bits(type);
   const uint8_t *bytes = data;
   if (bits < 8) {
     const size_t at = index * bits;
-    return (uint64_t)(bytes[at / 8] >> (at % 8)) & ((1u << bits) - 1);
+    return (packed_word(bytes, at, bits) >> (at % 8)) & ((1u << bits) - 1);
   }
   uint64_t code = 0;
   if (bits <= 64) memcpy(&code, bytes + index * (bits / 8), bits / 8);
@@ -73,7 +81,10 @@ void oc_number_set_code(int32_t type, void *data, size_t index, uint64_t code) {
   if (bits < 8) {
     const size_t at = index * bits;
     const unsigned mask = ((1u << bits) - 1) << (at % 8);
-    bytes[at / 8] = (uint8_t)((bytes[at / 8] & ~mask) | (((unsigned)code << (at % 8)) & mask));
+    const unsigned word =
+        (packed_word(bytes, at, bits) & ~mask) | (((unsigned)code << (at % 8)) & mask);
+    bytes[at / 8] = (uint8_t)word;
+    if (at % 8 + bits > 8) bytes[at / 8 + 1] = (uint8_t)(word >> 8);
     return;
   }
   if (bits <= 64) memcpy(bytes + index * (bits / 8), &code, bits / 8);

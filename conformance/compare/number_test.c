@@ -37,6 +37,8 @@ static const sums_row sums[] = {
     {OPS_TYPE_FLOAT8E5M2FNUZ, 0x08d9906cc5ea2650u, 0xa41bea724d23a854u, 0xed36b72367bd3d0eu},
     {OPS_TYPE_FLOAT8E8M0, 0x04b7d9d85633d505u, 0, 0},
     {OPS_TYPE_FLOAT4E2M1, 0xb7a536e39150e235u, 0x88efb1662bd52d73u, 0xc93d8a2a79599772u},
+    {OPS_TYPE_FLOAT6E2M3, 0xec0cc051702db885u, 0xd694ce841c2e00b7u, 0x3689ec44fcd9aab6u},
+    {OPS_TYPE_FLOAT6E3M2, 0xa1716230c365c5f5u, 0x434ded81351b87dau, 0x1bdf978cc02d96f4u},
 };
 
 static void decodes_every_code(void **state) {
@@ -116,7 +118,8 @@ static void decoding_and_encoding_are_inverse(void **state) {
   static const int32_t types[] = {OPS_TYPE_FLOAT16,      OPS_TYPE_BFLOAT16,
                                   OPS_TYPE_FLOAT8E4M3FN, OPS_TYPE_FLOAT8E4M3FNUZ,
                                   OPS_TYPE_FLOAT8E5M2,   OPS_TYPE_FLOAT8E5M2FNUZ,
-                                  OPS_TYPE_FLOAT4E2M1,   OPS_TYPE_FLOAT8E8M0};
+                                  OPS_TYPE_FLOAT4E2M1,   OPS_TYPE_FLOAT8E8M0,
+                                  OPS_TYPE_FLOAT6E2M3,   OPS_TYPE_FLOAT6E3M2};
   (void)state;
   for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); ++t) {
     for (uint64_t code = 0; code < (uint64_t)1 << oc_number_bits(types[t]); ++code) {
@@ -135,6 +138,8 @@ static void knows_limits(void **state) {
   assert_true(oc_number_highest(OPS_TYPE_FLOAT8E4M3FNUZ) == 240);
   assert_true(oc_number_highest(OPS_TYPE_FLOAT8E5M2) == 57344);
   assert_true(oc_number_highest(OPS_TYPE_FLOAT4E2M1) == 6);
+  assert_true(oc_number_highest(OPS_TYPE_FLOAT6E2M3) == 7.5);
+  assert_true(oc_number_highest(OPS_TYPE_FLOAT6E3M2) == 28);
   assert_true(oc_number_smallest_normal(OPS_TYPE_FLOAT) == (double)FLT_MIN);
   assert_true(oc_number_smallest_normal(OPS_TYPE_DOUBLE) == DBL_MIN);
   assert_true(oc_number_smallest_normal(OPS_TYPE_FLOAT16) == 6.103515625e-05);
@@ -224,6 +229,17 @@ static void handles_integers(void **state) {
   assert_int_equal(narrow[1], 0x0f);
   assert_true(oc_number_get(OPS_TYPE_INT4, narrow, 0) == -8);
   assert_true(oc_number_get(OPS_TYPE_UINT2, narrow, 3) == 1);  // 0x78: 00 10 11 01
+  // Six bits span bytes: 010101 101010 000001 111111 from the top.
+  const uint64_t codes[4] = {0x3f, 0x01, 0x2a, 0x15};
+  memset(narrow, 0, sizeof(narrow));
+  for (size_t i = 0; i < 4; ++i) oc_number_set_code(OPS_TYPE_FLOAT6E2M3, narrow, i, codes[i]);
+  assert_int_equal(narrow[0], 0x7f);  // 01 111111
+  assert_int_equal(narrow[1], 0xa0);  // 1010 0000
+  assert_int_equal(narrow[2], 0x56);  // 010101 10
+  for (size_t i = 0; i < 4; ++i) {
+    assert_int_equal(oc_number_code(OPS_TYPE_FLOAT6E2M3, narrow, i), codes[i]);
+  }
+  assert_int_equal(oc_number_bytes(OPS_TYPE_FLOAT6E3M2, 3), 3);
   assert_int_equal(oc_number_bytes(OPS_TYPE_INT4, 3), 2);
   assert_int_equal(oc_number_bytes(OPS_TYPE_UINT2, 5), 2);
   assert_int_equal(oc_number_bytes(OPS_TYPE_DOUBLE, 3), 24);

@@ -189,6 +189,7 @@ static const double type_highest[OPS_TYPE_COUNT] = {
     [OPS_TYPE_FLOAT8E4M3FN] = 448, [OPS_TYPE_FLOAT8E4M3FNUZ] = 240,
     [OPS_TYPE_FLOAT8E5M2] = 57344, [OPS_TYPE_FLOAT8E5M2FNUZ] = 57344,
     [OPS_TYPE_FLOAT4E2M1] = 6,     [OPS_TYPE_FLOAT8E8M0] = 0x1p127,
+    [OPS_TYPE_FLOAT6E2M3] = 7.5,   [OPS_TYPE_FLOAT6E3M2] = 28,
 };
 // The spacing at 1: 2^-nf.
 static const double type_epsilon[OPS_TYPE_COUNT] = {
@@ -197,6 +198,7 @@ static const double type_epsilon[OPS_TYPE_COUNT] = {
     [OPS_TYPE_FLOAT8E4M3FN] = 0x1p-3, [OPS_TYPE_FLOAT8E4M3FNUZ] = 0x1p-3,
     [OPS_TYPE_FLOAT8E5M2] = 0x1p-2,   [OPS_TYPE_FLOAT8E5M2FNUZ] = 0x1p-2,
     [OPS_TYPE_FLOAT4E2M1] = 0x1p-1,   [OPS_TYPE_FLOAT8E8M0] = 1,
+    [OPS_TYPE_FLOAT6E2M3] = 0x1p-3,   [OPS_TYPE_FLOAT6E3M2] = 0x1p-2,
 };
 #define UNSIGNED_TYPES                                            \
   (OPS_TYPE_BIT(OPS_TYPE_UINT2) | OPS_TYPE_BIT(OPS_TYPE_UINT4) |  \

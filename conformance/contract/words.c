@@ -91,6 +91,8 @@ static const uint8_t type_classes[OPS_TYPE_COUNT] = {
     [OPS_TYPE_FLOAT8E8M0] = OC_CLASS_FLOATING,
     [OPS_TYPE_UINT2] = OC_CLASS_UNSIGNED,
     [OPS_TYPE_INT2] = OC_CLASS_SIGNED,
+    [OPS_TYPE_FLOAT6E2M3] = OC_CLASS_FLOATING,
+    [OPS_TYPE_FLOAT6E3M2] = OC_CLASS_FLOATING,
 };
 
 oc_type_class oc_type_class_of(int32_t type) {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libFuzzer target: the bytes as a contract file. Built with -DOPS_FUZZ=ON under clang; run as
+// build-dev/bin/contract_fuzz -max_total_time=60 CORPUS contracts/ai.onnx.
+#include <stddef.h>
+#include <stdint.h>
+
+#include "contract/contract.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  oc_contracts *contracts = NULL;
+  if (oc_contracts_parse("fuzz.yaml", (const char *)data, size, &contracts, NULL) == OPS_OK) {
+    oc_contracts_destroy(contracts);
+  }
+  return 0;
+}

@@ -35,6 +35,8 @@
 #define SHAPE(name) ARG(name, "Tind", INDEX, OPS_ARG_SHAPE_INPUT)
 #define SHAPE_OPTIONAL(name) ARG(name, "Tind", INDEX, OPS_ARG_SHAPE_INPUT | OPS_ARG_OPTIONAL)
 
+#define SCALES(name) ARG(name, "tensor(float)", F32, OPS_ARG_SHAPE_INPUT | OPS_ARG_OPTIONAL)
+
 #define LIST(field, count, type, ...)      \
   .field##s = (const type[]){__VA_ARGS__}, \
   .count = sizeof((const type[]){__VA_ARGS__}) / sizeof(type), .field##_stride = sizeof(type)
@@ -240,6 +242,16 @@ static const ops_kernel_def kKernels[] = {
         OUTPUTS(IN("output", MOVED))),
     OWN("SpaceToDepth", 1, 0, depth_to_space, INPUTS(IN("input", MOVED)),
         OUTPUTS(IN("output", MOVED))),
+
+    OWN("Resize", 10, 10, resize, INPUTS(IN("X", MOVED), SCALES("scales")),
+        OUTPUTS(IN("Y", MOVED))),
+    OWN("Resize", 11, 0, resize,
+        INPUTS(IN("X", MOVED), ARG("roi", "T2", F32 | F64 | BIT(FLOAT16), OPS_ARG_OPTIONAL),
+               SCALES("scales"), SHAPE_OPTIONAL("sizes")),
+        OUTPUTS(IN("Y", MOVED))),
+    OWN("Upsample", 7, 8, resize, INPUTS(IN("X", MOVED)), OUTPUTS(IN("Y", MOVED))),
+    OWN("Upsample", 9, 9, resize, INPUTS(IN("X", MOVED), SCALES("scales")),
+        OUTPUTS(IN("Y", MOVED))),
 
     // Shapes and constants.
     OWN("Shape", 1, 0, shape, INPUTS(IN("data", MOVED)),

@@ -30,6 +30,7 @@
   X(pow)                 \
   X(reduce)              \
   X(reshape)             \
+  X(resize)              \
   X(shape)               \
   X(slice)               \
   X(softmax)             \

@@ -151,26 +151,26 @@ typedef union accumulators {
   int64_t i[BLOCK];
 } accumulators;
 
-#define PLAIN_STEP(A, acc, value)                                    \
-  switch (function) {                                                \
-    case CPU_REDUCE_sum:                                             \
-      acc = ADD_##A(acc, value);                                     \
-      break;                                                         \
-    case CPU_REDUCE_max:                                             \
-      acc = ((value) > acc) | ((value) != (value)) ? (value) : acc;  \
-      break;                                                         \
-    case CPU_REDUCE_min:                                             \
-      acc = ((value) < acc) | ((value) != (value)) ? (value) : acc;  \
-      break;                                                         \
-    case CPU_REDUCE_abs_sum:                                         \
-      acc = ADD_##A(acc, (value) < 0 ? SUB_##A(0, value) : (value)); \
-      break;                                                         \
-    case CPU_REDUCE_square_sum:                                      \
-      acc = ADD_##A(acc, MUL_##A(value, value));                     \
-      break;                                                         \
-    default:                                                         \
-      acc = MUL_##A(acc, value);                                     \
-      break;                                                         \
+#define PLAIN_STEP(A, acc, value)                                     \
+  switch (function) {                                                 \
+    case CPU_REDUCE_sum:                                              \
+      acc = ADD_##A(acc, value);                                      \
+      break;                                                          \
+    case CPU_REDUCE_max:                                              \
+      acc = (((value) > acc) | ((value) != (value))) ? (value) : acc; \
+      break;                                                          \
+    case CPU_REDUCE_min:                                              \
+      acc = (((value) < acc) | ((value) != (value))) ? (value) : acc; \
+      break;                                                          \
+    case CPU_REDUCE_abs_sum:                                          \
+      acc = ADD_##A(acc, (value) < 0 ? SUB_##A(0, value) : (value));  \
+      break;                                                          \
+    case CPU_REDUCE_square_sum:                                       \
+      acc = ADD_##A(acc, MUL_##A(value, value));                      \
+      break;                                                          \
+    default:                                                          \
+      acc = MUL_##A(acc, value);                                      \
+      break;                                                          \
   }
 #define ADD_double(a, b) ((a) + (b))
 #define SUB_double(a, b) ((a) - (b))

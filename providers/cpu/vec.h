@@ -118,11 +118,11 @@ typedef struct cpu_vec {
   // y = (x - mean) * scale * gamma + beta; gamma and beta are vectors, beta may be NULL.
   void (*normalize)(const float *x, float *y, int64_t count, double mean, double scale,
                     const float *gamma, const float *beta);
-  // y += alpha * x
-  void (*axpy)(float *y, const float *x, int64_t count, float alpha);
-  // y = sum over taps of weights[k] * rows[k][i], in double, rounded once.
-  void (*blend)(float *y, const float *const *rows, const double *weights, int32_t taps,
+  // y = sum over taps of weights[k] * rows[k][i]: in double, and rounded once to float.
+  void (*blend)(double *y, const float *const *rows, const double *weights, int32_t taps,
                 int64_t count);
+  void (*blend_round)(float *y, const float *const *rows, const double *weights, int32_t taps,
+                      int64_t count);
 } cpu_vec;
 
 // The table for this machine. Pure.

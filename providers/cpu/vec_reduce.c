@@ -79,15 +79,24 @@ static void loop_exp_difference(const float *x, const double *max, float *y, int
   CPU_SIMD_FOR y[i] = vec_exp(x[i] - (float)max[i]);
 }
 
-static void loop_axpy(float *y, const float *x, int64_t count, float alpha) {
-  CPU_SIMD_FOR y[i] = y[i] + x[i] * alpha;
+static void loop_blend(double *y, const float *const *rows, const double *weights, int32_t taps,
+                       int64_t count) {
+  for (int32_t k = 0; k < taps; ++k) {
+    const float *row = rows[k];
+    const double weight = weights[k];
+    if (k == 0) {
+      CPU_SIMD_FOR y[i] = weight * (double)row[i];
+    } else {
+      CPU_SIMD_FOR y[i] += weight * (double)row[i];
+    }
+  }
 }
 
 #define BLOCK 64
 
-// Blocks keep the sums in registers or in the first cache.
-static void loop_blend(float *y, const float *const *rows, const double *weights, int32_t taps,
-                       int64_t total) {
+// Blocks keep the sums in the first cache.
+static void loop_blend_round(float *y, const float *const *rows, const double *weights,
+                             int32_t taps, int64_t total) {
   for (int64_t begin = 0; begin < total; begin += BLOCK) {
     const int64_t count = total - begin < BLOCK ? total - begin : BLOCK;
     double sum[BLOCK] = {0};
@@ -116,6 +125,6 @@ const cpu_vec CPU_ISA_NAME(cpu_vec) = {
     .exp_difference = loop_exp_difference,
     .affine = loop_affine,
     .normalize = loop_normalize,
-    .axpy = loop_axpy,
     .blend = loop_blend,
+    .blend_round = loop_blend_round,
 };

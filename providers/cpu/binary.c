@@ -15,24 +15,25 @@ static const struct binary_row {
   int32_t to_bool;
   int32_t of_bytes;  // the operands are bools, computed as uint8
   int32_t divide;    // by the number of inputs, at the end
+  int32_t one_way;   // the second input broadcasts to the first, not the reverse
 } kRows[] = {
-    {"Add", CPU_BINARY_add, 0, 0, 0},
-    {"Sub", CPU_BINARY_sub, 0, 0, 0},
-    {"Mul", CPU_BINARY_mul, 0, 0, 0},
-    {"Div", CPU_BINARY_div, 0, 0, 0},
-    {"PRelu", CPU_BINARY_prelu, 0, 0, 0},
-    {"Min", CPU_BINARY_min, 0, 0, 0},
-    {"Max", CPU_BINARY_max, 0, 0, 0},
-    {"Sum", CPU_BINARY_add, 0, 0, 0},
-    {"Mean", CPU_BINARY_add, 0, 0, 1},
-    {"Equal", CPU_BINARY_equal, 1, 0, 0},
-    {"Less", CPU_BINARY_less, 1, 0, 0},
-    {"LessOrEqual", CPU_BINARY_less_equal, 1, 0, 0},
-    {"Greater", CPU_BINARY_greater, 1, 0, 0},
-    {"GreaterOrEqual", CPU_BINARY_greater_equal, 1, 0, 0},
-    {"And", CPU_BINARY_min, 1, 1, 0},
-    {"Or", CPU_BINARY_max, 1, 1, 0},
-    {"Xor", CPU_BINARY_differ, 1, 1, 0},
+    {"Add", CPU_BINARY_add, 0, 0, 0, 0},
+    {"Sub", CPU_BINARY_sub, 0, 0, 0, 0},
+    {"Mul", CPU_BINARY_mul, 0, 0, 0, 0},
+    {"Div", CPU_BINARY_div, 0, 0, 0, 0},
+    {"PRelu", CPU_BINARY_prelu, 0, 0, 0, 1},
+    {"Min", CPU_BINARY_min, 0, 0, 0, 0},
+    {"Max", CPU_BINARY_max, 0, 0, 0, 0},
+    {"Sum", CPU_BINARY_add, 0, 0, 0, 0},
+    {"Mean", CPU_BINARY_add, 0, 0, 1, 0},
+    {"Equal", CPU_BINARY_equal, 1, 0, 0, 0},
+    {"Less", CPU_BINARY_less, 1, 0, 0, 0},
+    {"LessOrEqual", CPU_BINARY_less_equal, 1, 0, 0, 0},
+    {"Greater", CPU_BINARY_greater, 1, 0, 0, 0},
+    {"GreaterOrEqual", CPU_BINARY_greater_equal, 1, 0, 0, 0},
+    {"And", CPU_BINARY_min, 1, 1, 0, 0},
+    {"Or", CPU_BINARY_max, 1, 1, 0, 0},
+    {"Xor", CPU_BINARY_differ, 1, 1, 0, 0},
 };
 typedef struct binary_row binary_row;
 
@@ -104,6 +105,8 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   if (kernel->input_count > 1) cpu_input_shape(request, 1, &b);
   plan_pass(&own->nd, &own->y, &a, kernel->input_count > 1 ? &b : NULL, row->to_bool ? 1 : size,
             size);
+  if (row->one_way && (own->y.rank != a.rank || cpu_count(&own->y) != cpu_count(&a)))
+    return cpu_invalid(kernel, error, "the second input must broadcast to the first");
   if (kernel->input_count > 2) {
     const uint64_t more = (uint64_t)kernel->input_count - 2;
     own->more = cpu_alloc(kernel->device, more * sizeof *own->more);

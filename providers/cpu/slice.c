@@ -37,18 +37,20 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;
 }
 
-// Bounds of one axis, as ONNX and numpy resolve them. Returns the number of elements.
+// Bounds of one axis, as ONNX resolves them (numpy differs in a start far below 0 with a
+// negative step: there nothing is visited, here element 0). Returns the number of elements.
 static int64_t resolve(int64_t dim, int64_t start, int64_t end, int64_t step,
                        int64_t *out_start) {
   if (start < 0) start = start < -dim ? -1 : start + dim;
   if (end < 0) end = end < -dim ? -1 : end + dim;
+  if (dim == 0) return 0;
   if (step > 0) {
     start = clamp(start, 0, dim);
     end = clamp(end, 0, dim);
     *out_start = start;
     return end > start ? (end - start - 1) / step + 1 : 0;
   }
-  start = clamp(start, -1, dim - 1);
+  start = clamp(start, 0, dim - 1);
   end = clamp(end, -1, dim - 1);
   *out_start = start;
   if (start <= end) return 0;

@@ -48,7 +48,8 @@ CPU_INLINE float f_tanh(float x, float a, float b) {
 }
 CPU_INLINE float f_softsign(float x, float a, float b) {
   (void)a, (void)b;
-  return x / (1.0f + fabsf(x));
+  const float y = x / (1.0f + fabsf(x));
+  return fabsf(x) == INFINITY ? copysignf(1.0f, x) : y;
 }
 CPU_INLINE float f_erf(float x, float a, float b) {
   (void)a, (void)b;
@@ -119,7 +120,7 @@ CPU_INLINE float f_mish(float x, float a, float b) {
 // The C library's functions are scalar; these loops do not vectorise.
 CPU_INLINE float f_softplus(float x, float a, float b) {
   (void)a, (void)b;
-  return (x > 0 ? x : 0.0f * x) + log1pf(expf(-fabsf(x)));
+  return (x > 0 ? x : 0.0f) + log1pf(expf(-fabsf(x)));
 }
 CPU_INLINE float f_log(float x, float a, float b) {
   (void)a, (void)b;

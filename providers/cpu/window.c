@@ -105,7 +105,7 @@ int32_t cpu_window_resolve(const ops_kernel *kernel, cpu_window *window, int32_t
                          "dimension %d",
                          (long long)extent, (long long)(room + extent), i);
     out[i] = room / stride + 1;
-    if (window->ceil_mode && room % stride != 0 &&
+    if (window->ceil_mode && window->auto_pad == CPU_PAD_EXPLICIT && room % stride != 0 &&
         out[i] * stride < in[i] + window->pads_begin[i])
       ++out[i];
   }

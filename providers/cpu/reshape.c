@@ -169,6 +169,12 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   if (cpu_count(&x) != cpu_count(&y))
     return cpu_invalid(kernel, error, "the input has %lld elements, the output shape %lld",
                        (long long)cpu_count(&x), (long long)cpu_count(&y));
+  if (ops_str_equal(kernel->def->op, "Dropout") && ops_request_input(request, 1)) {
+    cpu_shape ratio;
+    cpu_input_shape(request, 1, &ratio);
+    if (ratio.rank != 0)
+      return cpu_invalid(kernel, error, "ratio must be a scalar, found rank %d", ratio.rank);
+  }
   done->bytes = cpu_count(&x) * cpu_type_size(type);
   done->mask = cpu_count(&x);
   return kernel->output_count > 1 ? cpu_set_output(kernel, reply, 1, OPS_TYPE_BOOL, &y, error)

@@ -10,6 +10,7 @@ typedef struct split_kernel {
   ops_kernel base;
   int64_t axis;
   const int64_t *sizes;  // NULL: no attribute
+  int64_t num_outputs;   // -1: no attribute
 } split_kernel;
 
 typedef struct split_prepared {
@@ -25,6 +26,7 @@ static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error
   uint64_t count;
   const int64_t *sizes = ops_node_ints(node, "split", &count);
   split->axis = ops_node_int(node, "axis", 0);
+  split->num_outputs = ops_node_int(node, "num_outputs", -1);
   if (!sizes) return OPS_OK;
   int64_t *copy = cpu_alloc(kernel->device, (uint64_t)kernel->output_count * sizeof *sizes);
   split->sizes = copy;
@@ -48,23 +50,34 @@ static void destroy(ops_kernel *kernel) {
   cpu_free(kernel->device, (void *)((split_kernel *)kernel)->sizes);
 }
 
-// Sizes along the axis into own->output_bytes, not yet multiplied.
+// Equal parts. From opset 18 on their number is an attribute, and the last may be smaller.
+static int32_t equal_sizes(const split_kernel *split, int64_t dim, int64_t *out_sizes,
+                           ops_error *error) {
+  const int32_t outputs = split->base.output_count;
+  const int64_t part = (dim + outputs - 1) / outputs;
+  if (split->base.opset >= 18 && split->num_outputs != outputs)
+    return cpu_invalid(&split->base, error,
+                       "neither split nor a num_outputs of %d is given, found %lld", outputs,
+                       (long long)split->num_outputs);
+  if (split->base.opset < 18 && dim % outputs != 0)
+    return cpu_invalid(&split->base, error, "%lld elements do not divide into %d equal parts",
+                       (long long)dim, outputs);
+  for (int32_t i = 0; i < outputs; ++i) {
+    const int64_t left = dim - part * i;
+    out_sizes[i] = left < 0 ? 0 : left < part ? left : part;
+  }
+  return OPS_OK;
+}
+
+// Sizes along the axis.
 static int32_t read_sizes(const split_kernel *split, const ops_prepare_request *request,
                           int64_t dim, int64_t *out_sizes, ops_error *error) {
   const int32_t outputs = split->base.output_count;
   const ops_operand *given = ops_request_input(request, 1);
-  if (split->sizes || given) {
-    for (int32_t i = 0; split->sizes && i < outputs; ++i) out_sizes[i] = split->sizes[i];
-    if (given && ops_operand_ints(given, out_sizes, outputs) != outputs)
-      return cpu_invalid(&split->base, error, "split must be known and have %d values",
-                         outputs);
-  } else {
-    const int64_t part = (dim + outputs - 1) / outputs;
-    for (int32_t i = 0; i < outputs; ++i) {
-      const int64_t left = dim - part * i;
-      out_sizes[i] = left < 0 ? 0 : left < part ? left : part;
-    }
-  }
+  if (!split->sizes && !given) OPS_RETURN_IF_ERROR(equal_sizes(split, dim, out_sizes, error));
+  for (int32_t i = 0; split->sizes && i < outputs; ++i) out_sizes[i] = split->sizes[i];
+  if (given && ops_operand_ints(given, out_sizes, outputs) != outputs)
+    return cpu_invalid(&split->base, error, "split must be known and have %d values", outputs);
   int64_t total = 0;
   for (int32_t i = 0; i < outputs; ++i) {
     if (out_sizes[i] < 0 || out_sizes[i] > dim - total)

@@ -55,18 +55,19 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   uint8_t marked[OPS_MAX_RANK];
   int64_t strides[OPS_MAX_RANK], permuted[OPS_MAX_RANK];
   cpu_input_shape(request, 0, &x);
-  if (perm->count > 0 || x.rank > 0) {
-    if (perm->count >= 0 && perm->count != x.rank)
+  if (perm->count >= 0) {
+    if (perm->count != x.rank)
       return cpu_invalid(kernel, error, "perm has %d values, the input rank %d", perm->count,
                          x.rank);
-    if (perm->count >= 0)
-      OPS_RETURN_IF_ERROR(cpu_list_mark_axes(kernel, perm, x.rank, marked, error));
+    for (int32_t i = 0; i < perm->count; ++i)
+      if (perm->values[i] < 0)
+        return cpu_invalid(kernel, error, "perm[%d] is %lld", i, (long long)perm->values[i]);
+    OPS_RETURN_IF_ERROR(cpu_list_mark_axes(kernel, perm, x.rank, marked, error));
   }
   ops_strides_contiguous(x.rank, x.dims, strides);
   y.rank = x.rank;
   for (int32_t i = 0; i < x.rank; ++i) {
-    const int64_t from = perm->count < 0 ? x.rank - 1 - i : perm->values[i];
-    const int64_t axis = from < 0 ? from + x.rank : from;
+    const int64_t axis = perm->count < 0 ? x.rank - 1 - i : perm->values[i];
     y.dims[i] = x.dims[axis];
     permuted[i] = strides[axis];
   }

@@ -192,6 +192,15 @@ static void run_double(const run *run, const char *x, char *y, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] = run->kernel->row->wide(in[i], a, b);
 }
 
+// uint64 does not fit into the functions' int64: Abs and Relu keep it, Sign asks for zero.
+static void run_uint64(const run *run, const char *x, char *y, int64_t count) {
+  const int is_sign = run->kernel->row->integer == integer_sign;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t value = ((const uint64_t *)x)[i];
+    ((uint64_t *)y)[i] = is_sign ? value != 0 : value;
+  }
+}
+
 #define INTEGER_CASE(number, T)                                               \
   case number:                                                                \
     for (int64_t i = 0; i < count; ++i)                                       \
@@ -205,8 +214,11 @@ static void run_integer(const run *run, const char *x, char *y, int64_t count) {
     INTEGER_CASE(OPS_TYPE_INT16, int16_t);
     INTEGER_CASE(OPS_TYPE_INT32, int32_t);
     INTEGER_CASE(OPS_TYPE_INT64, int64_t);
+    INTEGER_CASE(OPS_TYPE_UINT8, uint8_t);
+    INTEGER_CASE(OPS_TYPE_UINT16, uint16_t);
+    INTEGER_CASE(OPS_TYPE_UINT32, uint32_t);
     default:
-      break;
+      run_uint64(run, x, y, count);
   }
 }
 

@@ -55,8 +55,17 @@ static double loop_sum_square_deviation(const float *x, int64_t count, double me
   return FOLD_sum(lane);
 }
 
+// e^(x - max), with what the rounded difference has lost put back: for large |x| that is more
+// than all other errors together.
+CPU_INLINE float exp_of_difference(float x, float max) {
+  const float d = x - max, part = d - x;
+  const float lost = (x - (d - part)) - (max + part);
+  const float e = vec_exp(d);
+  return lost == lost ? e + e * lost : e;
+}
+
 static double loop_exp_sum(const float *x, float *y, int64_t count, float max) {
-  CPU_SIMD_FOR y[i] = vec_exp(x[i] - max);
+  CPU_SIMD_FOR y[i] = exp_of_difference(x[i], max);
   return row_sum(y, count);
 }
 
@@ -76,7 +85,7 @@ static void loop_normalize(const float *x, float *y, int64_t count, double mean,
 }
 
 static void loop_exp_difference(const float *x, const double *max, float *y, int64_t count) {
-  CPU_SIMD_FOR y[i] = vec_exp(x[i] - (float)max[i]);
+  CPU_SIMD_FOR y[i] = exp_of_difference(x[i], (float)max[i]);
 }
 
 static void loop_blend(double *y, const float *const *rows, const double *weights, int32_t taps,

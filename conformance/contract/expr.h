@@ -21,7 +21,8 @@
 // Functions of type variables: lowest(T) highest(T) bits(T) floating(T) integer(T)
 //   signed(T) epsilon(T), the spacing of a floating type at 1.
 // Functions of numbers: min max abs ceil floor sqrt log2. Of lists: size sum prod item(list, i)
-//   (a negative i counts from the end), min max, concat(list, list).
+//   (a negative i counts from the end), min max, concat(list, list),
+//   tail(list, i): the items from i on.
 #ifndef OC_CONTRACT_EXPR_H_
 #define OC_CONTRACT_EXPR_H_
 

@@ -422,6 +422,20 @@ FUNCTION(fn_concat) {
   return OPS_OK;
 }
 
+FUNCTION(fn_tail) {
+  int64_t index;
+  OPS_RETURN_IF_ERROR(list_operand(expr, operand(expr, call, 0), env, out, error));
+  OPS_RETURN_IF_ERROR(int_operand(expr, operand(expr, call, 1), env, &index, error));
+  if (index < 0) index += (int64_t)out->count;
+  if (index < 0 || (uint64_t)index > out->count) {
+    return oc_expr_error(expr, call, error, "index %lld is outside the %zu items",
+                         (long long)index, out->count);
+  }
+  out->count -= (size_t)index;
+  memmove(out->list, out->list + index, out->count * sizeof(out->list[0]));
+  return OPS_OK;
+}
+
 static const oc_expr_function functions[] = {
     {"numel", "x", fn_numel},
     {"rank", "x", fn_rank},
@@ -451,6 +465,7 @@ static const oc_expr_function functions[] = {
     {"prod", "v", fn_prod},
     {"item", "vv", fn_item},
     {"concat", "vv", fn_concat},
+    {"tail", "vv", fn_tail},
 };
 
 const oc_expr_function *oc_expr_functions(size_t *out_count) {

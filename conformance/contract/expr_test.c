@@ -149,6 +149,9 @@ static void gives_integers(void **state) {
       {"sum(values(x))", 3},
       {"size(concat(pads, [7, 8, 9]))", 5},
       {"abs(-4)", 4},
+      {"prod(tail(shape(x), 1))", 15},
+      {"prod(tail(shape(x), -1))", 5},
+      {"size(tail(shape(x), 3))", 0},
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
     const oc_expr_value out = eval(state, rows[i].text);
@@ -279,6 +282,8 @@ static void refuses_bad_values(void **state) {
       "dim(x, 3)",
       "dim(x, -4)",
       "item(pads, 2)",
+      "tail(pads, 3)",
+      "tail(pads, -3)",
       "dim(w, 0)",
       "numel(at(v, 2))",
       "1 && 2",

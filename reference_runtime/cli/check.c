@@ -4,7 +4,7 @@
 #include <ops_support/error.h>
 #include <stdio.h>
 
-#include "options.h"
+#include "cli/command_line.h"
 
 int cli_check(const cli_options *options) {
   ops_error error = OPS_ERROR_INIT;

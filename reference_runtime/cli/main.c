@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "options.h"
+#include "cli/command_line.h"
 
 static const struct {
   const char *name;

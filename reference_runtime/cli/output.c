@@ -2,7 +2,7 @@
 //
 // Files of outputs. They are written under names of their own first and renamed when the last
 // one is complete; a failure removes them all, and the folder if it was made for them.
-#include "output.h"
+#include "cli/output.h"
 
 #include <ctype.h>
 #include <errno.h>

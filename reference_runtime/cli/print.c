@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
+#include "cli/output.h"
 
 #define MAX_ROWS 20u
 

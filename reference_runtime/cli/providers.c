@@ -7,7 +7,7 @@
 #include <ops_support/tensor.h>
 #include <stdio.h>
 
-#include "options.h"
+#include "cli/command_line.h"
 
 static void print_types(uint64_t types) {
   const char *separator = "";

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "options.h"
-#include "output.h"
+#include "cli/command_line.h"
+#include "cli/output.h"
 
 // The inputs read from files.
 typedef struct file_inputs {

@@ -14,6 +14,7 @@
 
 typedef struct weight {
   struct weight *next;
+  const rt_device *device;  // whose layout it is; NULL: strided
   uint32_t place;
   uint32_t layout;
   uint64_t alignment;
@@ -77,7 +78,7 @@ static int serves_in_place(const rt_buffer *buffer, const void *data) {
 
 static int32_t reorder(rt_weights *weights, const rt_buffer *buffer, const rt_constant *source,
                        void *memory, ops_error *error) {
-  const rt_device *device = weights->places->devices[rt_place_device(buffer->place)];
+  const rt_device *device = buffer->device;
   const ops_constant *view = NULL;
   OPS_RETURN_IF_ERROR(rt_views_constant(weights->views, buffer->value, &view, error));
   ops_arg from = {
@@ -118,8 +119,9 @@ static int32_t load(rt_weights *weights, const rt_buffer *buffer, weight *entry,
 
 static weight *find(rt_weights *weights, const rt_buffer *buffer) {
   for (weight *at = weights->by_value[buffer->value->id]; at; at = at->next)
-    if (at->place == buffer->place && at->layout == buffer->type->layout &&
-        at->alignment >= buffer->alignment && at->padding >= buffer->padding)
+    if (at->device == buffer->device && at->place == buffer->place &&
+        at->layout == buffer->type->layout && at->alignment >= buffer->alignment &&
+        at->padding >= buffer->padding)
       return at;
   return NULL;
 }
@@ -134,6 +136,7 @@ static int32_t load_new(rt_weights *weights, const rt_buffer *buffer, weight *en
                         ops_error *error) {
   const uint32_t id = buffer->value->id;
   *entry = (weight){.next = weights->by_value[id],
+                    .device = buffer->device,
                     .place = buffer->place,
                     .layout = buffer->type->layout,
                     .alignment = buffer->alignment,

@@ -111,7 +111,9 @@ static int32_t compile(rt_partition_state *state, const rt_device *device,
   rt_unit unit = {.op = "group", .device = device, .group = (int32_t)state->unit_count};
   const rt_node *first = state->nodes[members->items[0]];
   const rt_node *last = state->nodes[members->items[members->count - 1]];
-  unit.name = rt_bump_format(&partition->bump, "%s … %s", first->name, last->name);
+  unit.name = first == last
+                  ? first->name
+                  : rt_bump_format(&partition->bump, "%s … %s", first->name, last->name);
   if (!unit.name) return exhausted(error);
   OPS_RETURN_IF_ERROR(fix_interface(state, members, &unit, error));
   const ops_graph *view = NULL;

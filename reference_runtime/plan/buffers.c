@@ -63,6 +63,7 @@ int32_t rt_builder_locate(rt_builder *b, uint32_t buffer, ops_error *error) {
   rt_location *location = rt_bump_new(b->bump, 1, sizeof *location);
   if (!location) return rt_builder_exhausted(error);
   *location = (rt_location){.next = known->locations,
+                            .device = found->device,
                             .place = found->place,
                             .layout = found->type ? found->type->layout : OPS_LAYOUT_STRIDED,
                             .segment = b->plan->segment,
@@ -93,19 +94,21 @@ static int32_t carry(rt_builder *b, const rt_value *value, const rt_location *lo
   return rt_builder_locate(b, *out_buffer, error);
 }
 
-static int serves(const rt_location *location, uint32_t place, uint32_t layout) {
+static int serves(const rt_location *location, const rt_device *device, uint32_t place,
+                  uint32_t layout) {
   if (location->layout != layout) return 0;
+  if (layout != OPS_LAYOUT_STRIDED && location->device != device) return 0;
   return location->place == place || (place == RT_PLACE_HOST && is_visible(location->place));
 }
 
 // A fitting buffer that exists; RT_NO_BUFFER if there is none.
-static int32_t find(rt_builder *b, const rt_value *value, uint32_t place, uint32_t layout,
-                    uint64_t alignment, uint64_t padding, uint32_t *out_buffer,
-                    ops_error *error) {
+static int32_t find(rt_builder *b, const rt_value *value, const rt_device *device,
+                    uint32_t place, uint32_t layout, uint64_t alignment, uint64_t padding,
+                    uint32_t *out_buffer, ops_error *error) {
   *out_buffer = RT_NO_BUFFER;
   const rt_location *at = b->plan->known[value->id].locations;
   for (; at; at = at->next) {
-    if (!serves(at, place, layout)) continue;
+    if (!serves(at, device, place, layout)) continue;
     const int earlier = at->segment != b->plan->segment;
     const rt_buffer *found = located_buffer(b, at);
     // Memory that exists already is as it is.
@@ -184,6 +187,7 @@ static int32_t private_type(rt_builder *b, const rt_device *device, const rt_val
   type->layout = layout;
   type->strides = NULL;
   buffer->type = type;
+  buffer->device = device;
   if (!memory || !memory->layout_size || !memory->reorder)
     return ops_error_set(error, OPS_ERROR_INTERNAL,
                          "provider %s asks for layout %u without layout_size and reorder",
@@ -245,19 +249,19 @@ static int32_t contents_buffer(rt_builder *b, const rt_value *value, uint32_t *o
 static int32_t any_strided(rt_builder *b, const rt_value *value, uint32_t *out_buffer,
                            ops_error *error) {
   OPS_RETURN_IF_ERROR(
-      find(b, value, RT_PLACE_HOST, OPS_LAYOUT_STRIDED, 0, 0, out_buffer, error));
+      find(b, value, NULL, RT_PLACE_HOST, OPS_LAYOUT_STRIDED, 0, 0, out_buffer, error));
   if (*out_buffer != RT_NO_BUFFER) return OPS_OK;
   const rt_location *at = b->plan->known[value->id].locations;
   for (const rt_location *l = at; l; l = l->next)
     if (l->layout == OPS_LAYOUT_STRIDED)
-      return find(b, value, l->place, OPS_LAYOUT_STRIDED, 0, 0, out_buffer, error);
+      return find(b, value, NULL, l->place, OPS_LAYOUT_STRIDED, 0, 0, out_buffer, error);
   if (!at)
     return ops_error_set(error, OPS_ERROR_INTERNAL, "value '%s' is read before it is written",
                          value->name);
   uint32_t packed = RT_NO_BUFFER;
-  OPS_RETURN_IF_ERROR(find(b, value, at->place, at->layout, 0, 0, &packed, error));
-  OPS_RETURN_IF_ERROR(reorder_to(b, device_of_place(b, at->place), value, packed,
-                                 OPS_LAYOUT_STRIDED, 0, 0, out_buffer, error));
+  OPS_RETURN_IF_ERROR(find(b, value, at->device, at->place, at->layout, 0, 0, &packed, error));
+  OPS_RETURN_IF_ERROR(
+      reorder_to(b, at->device, value, packed, OPS_LAYOUT_STRIDED, 0, 0, out_buffer, error));
   return rt_builder_locate(b, *out_buffer, error);
 }
 
@@ -269,7 +273,7 @@ static int32_t make_strided(rt_builder *b, const rt_value *value, uint32_t place
   const uint32_t source = b->plan->buffers[from].place;
   // The reorder may have made just what is wanted.
   OPS_RETURN_IF_ERROR(
-      find(b, value, place, OPS_LAYOUT_STRIDED, alignment, padding, out_buffer, error));
+      find(b, value, NULL, place, OPS_LAYOUT_STRIDED, alignment, padding, out_buffer, error));
   if (*out_buffer != RT_NO_BUFFER) return OPS_OK;
   const int staged = !is_visible(source) && !is_visible(place) && source != place;
   if (staged) {
@@ -287,7 +291,8 @@ int32_t rt_builder_materialise(rt_builder *b, const rt_value *value, const rt_de
   uint32_t place = device ? rt_place(device, memory_kind) : RT_PLACE_HOST;
   if (rt_builder_type(b, value, &type) && type->kind != OPS_VALUE_TENSOR)
     place = RT_PLACE_HOST;  // host objects
-  OPS_RETURN_IF_ERROR(find(b, value, place, layout, alignment, padding, out_buffer, error));
+  OPS_RETURN_IF_ERROR(
+      find(b, value, device, place, layout, alignment, padding, out_buffer, error));
   if (*out_buffer != RT_NO_BUFFER) return OPS_OK;
   if (rt_value_constant(value)) {
     OPS_RETURN_IF_ERROR(constant_buffer(b, value, device, place, layout, alignment, padding,
@@ -299,7 +304,8 @@ int32_t rt_builder_materialise(rt_builder *b, const rt_value *value, const rt_de
     uint32_t contents = RT_NO_BUFFER;
     OPS_RETURN_IF_ERROR(contents_buffer(b, value, &contents, error));
     OPS_RETURN_IF_ERROR(rt_builder_locate(b, contents, error));
-    OPS_RETURN_IF_ERROR(find(b, value, place, layout, alignment, padding, out_buffer, error));
+    OPS_RETURN_IF_ERROR(
+        find(b, value, device, place, layout, alignment, padding, out_buffer, error));
     if (*out_buffer != RT_NO_BUFFER) return OPS_OK;
   }
   if (layout == OPS_LAYOUT_STRIDED)

@@ -47,6 +47,7 @@ uint32_t rt_place_device(uint32_t place);  // number of the device; not for the 
 typedef struct rt_buffer {
   const rt_value *value;      // NULL: a workspace or a vector of dims
   const ops_type_info *type;  // complete, strides and layout included; dims NULL if `late`
+  const rt_device *device;    // whose private layout type->layout is; else NULL
   int32_t storage;            // RT_STORAGE_…
   int32_t late;               // 1: running tells the shape
   uint32_t place;
@@ -102,6 +103,7 @@ typedef struct rt_plan_arena {
 // Where a value can be found.
 typedef struct rt_location {
   const struct rt_location *next;
+  const rt_device *device;  // whose private layout it is in; NULL: strided
   uint32_t place;
   uint32_t layout;
   uint32_t segment;

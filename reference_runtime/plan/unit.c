@@ -244,14 +244,15 @@ static int dies_here(const work *w, uint32_t input) {
          w->b->last_reader[value->id] == w->unit->index + 1;
 }
 
-static int alias_fits(const work *w, uint32_t input, uint32_t output) {
+// What must share memory has one size by definition; what may is sized by inference.
+static int alias_fits(const work *w, uint32_t input, uint32_t output, int must) {
   const rt_value *target = w->unit->outputs[output];
   if (!target || !input_of(w, input) || w->input_layouts[input] || w->output_layouts[output])
     return 0;
   const rt_buffer *buffer = &w->b->plan->buffers[w->inputs[input]];
   const uint32_t place = rt_place(w->unit->device, rt_unit_output_kind(w->unit, output));
   const uint64_t bytes = rt_builder_inferred_bytes(w->b, output);
-  return buffer->place == place && bytes != 0 && bytes == buffer->bytes;
+  return buffer->place == place && (must || (bytes != 0 && bytes == buffer->bytes));
 }
 
 static int input_is_taken(const work *w, uint32_t input) {
@@ -267,7 +268,7 @@ static int32_t take_alias(work *w, uint32_t input, uint32_t output, uint32_t fla
                      w->b->last_reader[w->unit->outputs[output]->id] == RT_READ_AT_END;
   if (w->alias_of[output] >= 0 || input_is_taken(w, input)) return OPS_OK;
   if (w->b->request->no_reuse && !must) return OPS_OK;
-  if (!alias_fits(w, input, output) || (!must && (at_end || !dies_here(w, input))))
+  if (!alias_fits(w, input, output, must) || (!must && (at_end || !dies_here(w, input))))
     return OPS_OK;
   if (!dies_here(w, input))
     OPS_RETURN_IF_ERROR(rt_builder_duplicate(w->b, w->unit->device, w->inputs[input],
@@ -299,7 +300,7 @@ static void list_aliases(work *w) {
                     .input = w->alias_of[i],
                     .output = (int32_t)i,
                     .flags = (uint32_t)w->alias_flags[i] & ~OPS_ALIAS_VARIADIC,
-                    .written_end = rt_builder_inferred_bytes(w->b, i)};
+                    .written_end = w->b->plan->buffers[w->inputs[w->alias_of[i]]].bytes};
   }
   w->request.aliases = w->alias_count ? w->aliases : NULL;
   w->request.alias_count = w->alias_count;
@@ -365,6 +366,11 @@ static int32_t prepare(work *w, ops_error *error) {
     int retry = 0;
     for (uint32_t i = 0; i < w->unit->output_count; ++i) {
       if (w->alias_of[i] < 0 || alias_holds(w, i)) continue;
+      if (w->alias_flags[i] & OPS_ALIAS_MUST) {
+        w->unit->api->prepared_destroy(w->reply.prepared);
+        return broken(w, error,
+                      "states another size than the input that the output must share");
+      }
       w->alias_of[i] = -1;
       retry = 1;
     }
@@ -428,6 +434,7 @@ static int32_t output_bytes(work *w, uint32_t i, rt_buffer *buffer, ops_type_inf
   if (w->output_layouts[i] != OPS_LAYOUT_STRIDED) {
     type->layout = w->output_layouts[i];
     type->strides = NULL;
+    buffer->device = w->unit->device;
   }
   const int stated = info->mode == OPS_SHAPE_BOUNDED || type->layout != OPS_LAYOUT_STRIDED;
   if (stated && info->max_bytes) buffer->bytes = info->max_bytes;

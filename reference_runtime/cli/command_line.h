@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The command line of opsrun.
-#ifndef RT_CLI_OPTIONS_H_
-#define RT_CLI_OPTIONS_H_
+#ifndef RT_CLI_COMMAND_LINE_H_
+#define RT_CLI_COMMAND_LINE_H_
 
 #include <opsrt/opsrt.h>
 
@@ -55,4 +55,4 @@ int cli_providers(const cli_options *options);
 // One line on stderr, and CLI_FAILED.
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-#endif  // RT_CLI_OPTIONS_H_
+#endif  // RT_CLI_COMMAND_LINE_H_

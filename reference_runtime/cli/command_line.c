@@ -2,7 +2,7 @@
 //
 // Parsing by a table of options: each row has a name, whether it takes a value, the commands
 // that know it, and the function that stores it.
-#include "options.h"
+#include "cli/command_line.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // opsrun run and opsrun profile.
+#include <errno.h>
 #include <ops_support/error.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/command_line.h"
 #include "cli/output.h"
@@ -78,13 +80,31 @@ static int32_t run_all(const cli_options *options, opsrt_session *session,
   return status;
 }
 
+// The profile is written beside its place, and put there when the outputs are written too.
+static int32_t write_files(const cli_options *options, opsrt_session *session,
+                           const opsrt_result *result, ops_error *error) {
+  char staged[4096];
+  int32_t status = OPS_OK;
+  if (options->profile) {
+    const int length =
+        snprintf(staged, sizeof staged, "%s.%ld.staged", options->profile, (long)getpid());
+    if (length < 0 || (size_t)length >= sizeof staged)
+      return ops_error_set(error, OPS_ERROR_IO, "--profile: the name is too long");
+    OPS_RETURN_IF_ERROR(opsrt_session_profile_write(session, staged, error));
+  }
+  if (options->output_dir) status = cli_write_outputs(options->output_dir, result, error);
+  if (!options->profile) return status;
+  if (status == OPS_OK && rename(staged, options->profile) != 0)
+    status = ops_error_set(error, OPS_ERROR_IO, "profile '%s' cannot be written: %s",
+                           options->profile, strerror(errno));
+  if (status != OPS_OK) unlink(staged);
+  return status;
+}
+
 static int32_t report(const cli_options *options, opsrt_session *session,
                       const opsrt_result *result, ops_error *error) {
   const int profiling = options->profile || strcmp(options->command, "profile") == 0;
-  if (options->output_dir)
-    OPS_RETURN_IF_ERROR(cli_write_outputs(options->output_dir, result, error));
-  if (options->profile)
-    OPS_RETURN_IF_ERROR(opsrt_session_profile_write(session, options->profile, error));
+  OPS_RETURN_IF_ERROR(write_files(options, session, result, error));
   if (!options->output_dir) cli_print_outputs(result);
   if (options->memory) cli_print_memory(session);
   return profiling ? cli_print_times(session, error) : OPS_OK;

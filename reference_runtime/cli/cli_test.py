@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""opsrun as a black box: usage: cli_test.py OPSRUN MODELS MYNPU PROBE
+
+MODELS is the folder that session_test_models.py writes. Expected outputs are those of that script.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+OPSRUN, MODELS, MYNPU, PROBE = sys.argv[1:5]
+MODELS = pathlib.Path(MODELS)
+
+
+def opsrun(*arguments):
+    command = [OPSRUN, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def inputs_of(name):
+    case = MODELS / name
+    arguments = [case / "model.onnx"]
+    for file in sorted(case.glob("in_*.npy")):
+        arguments += ["--input", f"{file.stem[3:]}={file}"]
+    return arguments
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.scratch.name)
+        self.out = self.folder / "out"
+
+    def tearDown(self):
+        self.scratch.cleanup()
+
+    def succeed(self, *arguments):
+        result = opsrun(*arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "")
+        return result.stdout
+
+    def fail_with(self, words, *arguments):
+        """Ends with 2, one line on stderr that has all `words`, and leaves no file."""
+        before = sorted(self.folder.rglob("*"))
+        result = opsrun(*arguments)
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+
+    def run_and_compare(self, name, *more):
+        self.succeed("run", *inputs_of(name), "--output-dir", self.out, *more)
+        files = sorted(file.name for file in self.out.iterdir())
+        self.assertEqual(files, sorted(f"{file.stem[4:]}.npy" for file in (MODELS / name).glob("out_*.npy")))
+        for file in (MODELS / name).glob("out_*.npy"):
+            got, expected = np.load(self.out / f"{file.stem[4:]}.npy"), np.load(file)
+            self.assertEqual(got.dtype, expected.dtype)
+            np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+
+    def write_model(self, nodes, inputs, outputs, **more):
+        graph = helper.make_graph(nodes, "g", inputs, outputs, **more)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        path = self.folder / "model.onnx"
+        onnx.save(model, path)
+        return path
+
+    def test_outputs_are_files(self):
+        self.run_and_compare("branches")
+
+    def test_every_type_of_output(self):
+        self.run_and_compare("types")
+
+    def test_providers_by_path_and_by_name(self):
+        self.run_and_compare("conv_net", "--provider", MYNPU, "--option", "delay_us=50")
+        self.run_and_compare("conv_net", "--provider", "reference", "--no-fallback", "--workers", "2")
+        self.run_and_compare("packed", "--provider", PROBE, "--provider", MYNPU, "--no-memory-reuse")
+
+    def test_names_become_file_names(self):
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+        outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in ("a/b.c:0", "../é")]
+        nodes = [helper.make_node("Neg", ["x"], ["a/b.c:0"]), helper.make_node("Abs", ["x"], ["../é"])]
+        path = self.write_model(nodes, [x], outputs)
+        np.save(self.folder / "x.npy", np.array([1, -2], np.float32))
+        self.succeed("run", path, "--input", f"x={self.folder}/x.npy", "--output-dir", self.out)
+        self.assertEqual(sorted(f.name for f in self.out.iterdir()), ["_____.npy", "a_b_c_0.npy"])
+        np.testing.assert_array_equal(np.load(self.out / "a_b_c_0.npy"), [-1, 2])
+
+    def test_names_that_collide_stay_apart(self):
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+        outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in ("y.0", "y:0")]
+        nodes = [helper.make_node("Neg", ["x"], ["y.0"]), helper.make_node("Abs", ["x"], ["y:0"])]
+        path = self.write_model(nodes, [x], outputs)
+        np.save(self.folder / "x.npy", np.array([1, -2], np.float32))
+        self.succeed("run", path, "--input", f"x={self.folder}/x.npy", "--output-dir", self.out)
+        self.assertEqual(sorted(f.name for f in self.out.iterdir()), ["y_0.npy", "y_0_1.npy"])
+
+    def test_what_numpy_lacks_becomes_a_tensor_proto(self):
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+        y = helper.make_tensor_value_info("y", TensorProto.BFLOAT16, [2])
+        path = self.write_model([helper.make_node("Cast", ["x"], ["y"], to=TensorProto.BFLOAT16)], [x], [y])
+        np.save(self.folder / "x.npy", np.array([1, -2.5], np.float32))
+        self.succeed("run", path, "--input", f"x={self.folder}/x.npy", "--output-dir", self.out)
+        tensor = onnx.TensorProto.FromString((self.out / "y.pb").read_bytes())
+        self.assertEqual(tensor.data_type, TensorProto.BFLOAT16)
+        np.testing.assert_array_equal(onnx.numpy_helper.to_array(tensor).astype(np.float32), [1, -2.5])
+
+    def test_inputs_as_tensor_proto(self):
+        tensor = onnx.numpy_helper.from_array(np.load(MODELS / "mlp" / "in_x.npy"), "anything")
+        (self.folder / "x.pb").write_bytes(tensor.SerializeToString())
+        self.succeed("run", MODELS / "mlp" / "model.onnx", f"--input=x={self.folder}/x.pb",
+                     "--output-dir", self.out)
+        np.testing.assert_allclose(np.load(self.out / "y.npy"), np.load(MODELS / "mlp" / "out_y.npy"),
+                                   rtol=1e-5, atol=1e-6)
+
+    def test_reports(self):
+        text = self.succeed("run", *inputs_of("conv_net"), "--provider", MYNPU, "--placement", "--memory",
+                            "--repeat", "3")
+        self.assertIn("mynpu runs 6 of 8 nodes", text)
+        self.assertIn("reference runs 2 of 8 nodes", text)
+        self.assertIn("3 runs: first", text)
+        self.assertIn("lower bound", text)
+        self.assertIn("y: float[2,8,8,6]", text)
+        self.assertIn("conv1", self.succeed("profile", *inputs_of("conv_net")))
+
+    def test_profile_is_a_trace(self):
+        trace = self.folder / "trace.json"
+        self.succeed("run", *inputs_of("conv_net"), "--provider", MYNPU, "--option", "delay_us=200",
+                     "--profile", trace)
+        events = json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
+        names = {(e["name"], e["pid"], e["args"]["name"]) for e in events if e["ph"] == "M"}
+        device = [pid for what, pid, name in names if what == "process_name" and name == "mynpu"]
+        self.assertEqual(len(device), 1)
+        spans = [e for e in events if e["ph"] == "X" and e["pid"] == device[0]]
+        copies = [e for e in spans if e["cat"] == "copy"]
+        kernels = [e for e in spans if e["cat"] == "kernel"]
+        self.assertGreaterEqual(len(kernels), 6)
+        self.assertGreaterEqual(len(copies), 2)
+        self.assertTrue({e["tid"] for e in copies}.isdisjoint({e["tid"] for e in kernels}))
+        self.assertIn("conv1", {e["name"] for e in kernels})
+        self.assertTrue(all(e["args"]["bytes"] > 0 for e in copies))
+        for track in {e["tid"] for e in spans}:  # a stream does one thing at a time
+            ends = 0
+            for span in sorted((e for e in spans if e["tid"] == track), key=lambda e: e["ts"]):
+                self.assertGreaterEqual(span["ts"], ends - 0.002)
+                ends = span["ts"] + span["dur"]
+
+    def test_check(self):
+        self.assertIn("sound", self.succeed("check", MODELS / "mlp" / "model.onnx"))
+
+    def test_providers(self):
+        text = self.succeed("providers", MYNPU, "reference")
+        for part in ("mynpu 1.0.0 by Example", "memory host device", "MatMul 1+", "asynchronous", "reference "):
+            self.assertIn(part, text)
+
+    def test_help(self):
+        for command in ("run", "profile", "check", "providers"):
+            self.assertIn("usage: opsrun", self.succeed(command, "--help"))
+        self.assertIn("COMMAND", self.succeed("--help"))
+
+    def test_bad_usage(self):
+        model = MODELS / "mlp" / "model.onnx"
+        self.fail_with(["no command"])
+        self.fail_with(["unknown command 'fly'"], "fly")
+        self.fail_with(["--colour"], "run", model, "--colour")
+        self.fail_with(["needs a value"], "run", model, "--input")
+        self.fail_with(["NAME=FILE"], "run", model, "--input", "x")
+        self.fail_with(["before any --provider"], "run", model, "--option", "a=b")
+        self.fail_with(["from 1 to"], "run", model, "--repeat", "0")
+        self.fail_with(["one model"], "run")
+        self.fail_with(["one model"], "check", model, model)
+        self.fail_with(["--repeat"], "check", model, "--repeat", "3")
+
+    def test_bad_models(self):
+        whole = (MODELS / "conv_net" / "model.onnx").read_bytes()
+        bad = self.folder / "bad.onnx"
+        for command in ("run", "check"):
+            self.fail_with(["missing.onnx"], command, self.folder / "missing.onnx")
+            for content in (b"", b"not a model at all", whole[: len(whole) // 2]):
+                bad.write_bytes(content)
+                self.fail_with(["bad.onnx"], command, bad)
+            bad.unlink()
+
+    def test_broken_graphs(self):
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+        y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])
+        cycle = [helper.make_node("Add", ["x", "b"], ["a"], "first"), helper.make_node("Neg", ["a"], ["b"], "second"),
+                 helper.make_node("Abs", ["b"], ["y"], "third")]
+        self.fail_with(["first"], "check", self.write_model(cycle, [x], [y]))
+        unknown = [helper.make_node("Frobnicate", ["x"], ["y"], "strange")]
+        self.fail_with(["strange", "Frobnicate"], "check", self.write_model(unknown, [x], [y]))
+        self.fail_with(["strange", "Frobnicate"], "run", self.write_model(unknown, [x], [y]), "--output-dir", self.out)
+
+    def test_bad_inputs(self):
+        model = MODELS / "mlp" / "model.onnx"
+        x = self.folder / "x.npy"
+        self.fail_with(["'x' is missing", "x: float[N,4]"], "run", model, "--output-dir", self.out)
+        self.fail_with(["x.npy"], "run", model, "--input", f"x={x}", "--output-dir", self.out)
+        for array, word in ((np.zeros((2, 4)), "double"), (np.zeros((2, 5), np.float32), "must be 4"),
+                            (np.zeros(4, np.float32), "rank")):
+            np.save(x, array)
+            self.fail_with(["'x'", "float[N,4]", word], "run", model, "--input", f"x={x}", "--output-dir", self.out)
+        np.save(x, np.zeros((2, 4), np.float32))
+        self.fail_with(["'q' does not exist"], "run", model, "--input", f"q={x}")
+        self.fail_with(["twice"], "run", model, "--input", f"x={x}", "--input", f"x={x}")
+        x.write_bytes(b"\x93NUMPY\x01")
+        self.fail_with(["x.npy"], "run", model, "--input", f"x={x}")
+
+    def test_bad_providers(self):
+        self.fail_with(["/no/such/libops_x.so"], "run", *inputs_of("mlp"), "--provider", "/no/such/libops_x.so",
+                       "--output-dir", self.out)
+        self.fail_with(["speed"], "run", *inputs_of("mlp"), "--provider", MYNPU, "--option", "speed=11")
+        self.fail_with(["sigmoid_g", "mynpu:"], "run", *inputs_of("conv_net"), "--provider", MYNPU, "--no-fallback",
+                       "--output-dir", self.out)
+        self.fail_with(["nonesuch"], "providers", "nonesuch")
+
+    def test_nothing_is_written_on_failure(self):
+        self.fail_with(["the_bad_one", "index 9"], "run", *inputs_of("fail"), "--provider", PROBE, "--output-dir",
+                       self.out, "--profile", self.folder / "trace.json")
+        self.fail_with(["mul_m"], "run", *inputs_of("conv_net"), "--provider", MYNPU, "--option", "fail_op=Mul",
+                       "--output-dir", self.out)
+        self.fail_with(["nowhere"], "run", *inputs_of("mlp"), "--output-dir", self.out, "--profile",
+                       self.folder / "nowhere" / "trace.json")
+        (self.folder / "file").write_text("", encoding="utf-8")
+        self.fail_with(["file"], "run", *inputs_of("mlp"), "--output-dir", self.folder / "file")
+        self.fail_with(["file"], "run", *inputs_of("mlp"), "--output-dir", self.folder / "file" / "below",
+                       "--profile", self.folder / "trace.json")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

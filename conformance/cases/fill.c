@@ -33,6 +33,7 @@ typedef struct fill_job {
   const oc_case *item;
   const oc_param *param;
   uint32_t stream;
+  uint64_t count;
   int32_t type;
   const oc_element_format *format;  // NULL: integers
   oc_interval range;
@@ -96,19 +97,24 @@ static double special_value(const fill_job *job, unsigned which) {
   return values[which % SPECIAL_COUNT];
 }
 
-// Tensor s walks through `count` values at pace count^s, so that two tensors meet in every
-// pair.
-static uint64_t pace_of(const fill_job *job, uint64_t count) {
+// Whether the element is one of the dense part, in which tensor s walks through `count` values
+// at pace count^s, so that two tensors meet in every pair; *out_which is then the value's
+// number. The last quarter of a tensor and every second stretch hold ordinary numbers, so that
+// rows without a special value remain for operators that see a row as a whole.
+static bool in_dense_part(const fill_job *job, uint64_t index, uint64_t count,
+                          uint64_t *out_which) {
   uint64_t pace = 1;
   for (uint32_t i = 0; i < job->stream && i < 4; ++i) pace *= count;
-  return pace;
+  *out_which = index / pace % count;
+  const uint64_t stretch = index / (count * count);
+  return stretch % 2 == 0 && (job->count < 2 * count || index < job->count - job->count / 4);
 }
 
 static double draw_special(const fill_job *job, oc_random *random) {
-  const uint64_t pace = pace_of(job, SPECIAL_COUNT);
-  const uint64_t round = random->index / (SPECIAL_COUNT * SPECIAL_COUNT);
-  if (round % 2 == 1) return oc_random_normal(random);
-  return special_value(job, (unsigned)(random->index / pace % SPECIAL_COUNT));
+  uint64_t which;
+  if (!in_dense_part(job, random->index, SPECIAL_COUNT, &which))
+    return oc_random_normal(random);
+  return special_value(job, (unsigned)which);
 }
 
 // ---- Integers -------------------------------------------------------------------------------
@@ -142,10 +148,11 @@ static int64_t draw_integer_exact(const fill_job *job, oc_random *random) {
 static int64_t draw_integer_special(const fill_job *job, oc_random *random) {
   const integer_range range = integers_of(job);
   const int64_t values[] = {range.low, (int64_t)range.high, 0, 1, -1, range.low + 1};
-  const uint64_t count = sizeof values / sizeof *values;
-  const uint64_t round = random->index / (count * count);
-  if (round % 2 == 1) return draw_integer(job, random);
-  const int64_t value = values[random->index / pace_of(job, count) % count];
+  uint64_t which;
+  if (!in_dense_part(job, random->index, sizeof values / sizeof *values, &which)) {
+    return draw_integer(job, random);
+  }
+  const int64_t value = values[which];
   const bool inside = value >= range.low && (value < 0 || (uint64_t)value <= range.high);
   return inside ? value : draw_integer(job, random);
 }
@@ -286,6 +293,7 @@ int32_t oc_fill_array(const oc_case *item, size_t param, uint32_t stream, oc_arr
   fill_job job = {.item = item,
                   .param = about,
                   .stream = stream,
+                  .count = (uint64_t)array->count,
                   .type = array->type,
                   .format = oc_element_format_of(array->type)};
   const oc_binding binding = oc_case_binding(item);

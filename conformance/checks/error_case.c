@@ -34,9 +34,10 @@ static const char *const kSteps[] = {"claim", "create", "prepare", "execute", "n
 
 // Outputs for an execute that must fail: of the shapes that prepare stated.
 static int32_t try_execute(oc_trial *trial, ops_error *error) {
-  int32_t status = oc_launch_init(&trial->launch, &trial->kernel, OC_PLACE_END, NULL, error);
-  if (status == OPS_OK) status = oc_launch_load(&trial->launch, &trial->inputs, 1, error);
-  if (status == OPS_OK) status = oc_launch_execute(&trial->launch, 0, error);
+  trial->launch = &trial->launches[0];
+  int32_t status = oc_launch_init(trial->launch, &trial->kernel, OC_PLACE_END, NULL, error);
+  if (status == OPS_OK) status = oc_launch_load(trial->launch, &trial->inputs, 1, error);
+  if (status == OPS_OK) status = oc_launch_execute(trial->launch, 0, error);
   return status;
 }
 
@@ -59,13 +60,13 @@ static refusal try_node(oc_trial *trial, int32_t *out_status, ops_error *error) 
 
 static bool outputs_untouched(oc_trial *trial) {
   for (size_t i = 0; i < trial->kernel.output_count; ++i) {
-    const oc_block *block = &trial->launch.outputs[i];
+    const oc_block *block = &trial->launch->outputs[i];
     if (block->size == 0) continue;
     ops_error error = OPS_ERROR_INIT;
     unsigned char *got = malloc(block->size), *poison = malloc(block->size);
     bool same = got && poison && oc_block_read(block, got, &error) == OPS_OK;
     if (same) {
-      oc_block_poison(poison, block->size, trial->launch.poison);
+      oc_block_poison(poison, block->size, trial->launch->poison);
       same = memcmp(got, poison, block->size) == 0;
     }
     free(got);
@@ -125,10 +126,10 @@ static bool unusable(oc_trial *trial, const char *step, int32_t status,
 static bool run_base(oc_trial *trial) {
   ops_error error = OPS_ERROR_INIT;
   trial->run = OC_RUN_FIRST;
-  int32_t status = oc_launch_load(&trial->launch, &trial->inputs, 0, &error);
-  if (status == OPS_OK) status = oc_launch_execute(&trial->launch, 0, &error);
+  int32_t status = oc_launch_load(trial->launch, &trial->inputs, 0, &error);
+  if (status == OPS_OK) status = oc_launch_execute(trial->launch, 0, &error);
   for (size_t i = 0; i < trial->kernel.output_count && status == OPS_OK; ++i) {
-    status = oc_launch_read(&trial->launch, i, &trial->got[OC_RUN_FIRST][i], &error);
+    status = oc_launch_read(trial->launch, i, &trial->got[OC_RUN_FIRST][i], &error);
   }
   if (status != OPS_OK) return unusable(trial, "execute", status, &error);
   return oc_checks_ask(trial, OC_POINT_RAN);
@@ -156,12 +157,14 @@ static bool create_base(oc_trial *trial) {
   if (status != OPS_OK) return unusable(trial, "create", status, &error);
   status = oc_kernel_prepare(&trial->kernel, NULL, 0, &error);
   if (status != OPS_OK) return unusable(trial, "prepare", status, &error);
-  status = oc_launch_init(&trial->launch, &trial->kernel, OC_PLACE_END, NULL, &error);
+  trial->launch = &trial->launches[0];
+  status = oc_launch_init(trial->launch, &trial->kernel, OC_PLACE_END, NULL, &error);
   return status == OPS_OK || unusable(trial, "memory", status, &error);
 }
 
 static void close_kernel(oc_trial *trial) {
-  oc_launch_finish(&trial->launch);
+  oc_kernel_release(&trial->kernel);
+  oc_launch_finish(&trial->launches[0]);
   oc_kernel_finish(&trial->kernel);
 }
 
@@ -207,11 +210,11 @@ static void finish_base(oc_trial *valid, base_node *base) {
 static bool reuse_kernel(oc_trial *trial, oc_trial *valid) {
   ops_error error = OPS_ERROR_INIT;
   trial->run = OC_RUN_FIRST;
-  int32_t status = oc_launch_load(&trial->launch, &valid->inputs, 0, &error);
-  if (status == OPS_OK) status = oc_launch_execute(&trial->launch, 0, &error);
+  int32_t status = oc_launch_load(trial->launch, &valid->inputs, 0, &error);
+  if (status == OPS_OK) status = oc_launch_execute(trial->launch, 0, &error);
   if (status != OPS_OK) return unusable(trial, "execute", status, &error);
   for (size_t i = 0; i < trial->kernel.output_count && status == OPS_OK; ++i) {
-    status = oc_launch_read(&trial->launch, i, &valid->got[OC_RUN_FIRST][i], &error);
+    status = oc_launch_read(trial->launch, i, &valid->got[OC_RUN_FIRST][i], &error);
   }
   if (status != OPS_OK) return unusable(trial, "execute", status, &error);
   return true;

@@ -25,19 +25,40 @@ static int32_t run_launch(oc_kernel *kernel, const oc_inputs *inputs, oc_array *
   return status;
 }
 
+// Claim to prepare on the oracle.
+static int32_t prepare_oracle(oc_kernel *kernel, oc_bench *bench, const oc_case *item,
+                              const oc_inputs *inputs, bool absolute, ops_error *error) {
+  const oc_node_options options = {.absolute = absolute};
+  int32_t status = oc_kernel_init(kernel, &bench->oracle, NULL, item, inputs, &options, error);
+  if (status == OPS_OK) status = oc_kernel_claim(kernel, error);
+  if (status == OPS_OK && kernel->claim.answer != OPS_CLAIM_SUPPORTED) {
+    status = ops_error_set(error, OPS_ERROR_UNSUPPORTED, "the oracle does not claim it: %.200s",
+                           kernel->claim.text);
+  }
+  if (status == OPS_OK) status = oc_kernel_create(kernel, error);
+  if (status == OPS_OK) status = oc_kernel_prepare(kernel, NULL, 0, error);
+  return status;
+}
+
+int32_t oc_expected_shapes(oc_array *out_shapes, oc_bench *bench, const oc_case *item,
+                           const oc_inputs *inputs, ops_error *error) {
+  oc_kernel kernel;
+  oc_beacon_phase(bench->beacon, OC_PHASE_ORACLE);
+  int32_t status = prepare_oracle(&kernel, bench, item, inputs, false, error);
+  for (size_t i = 0; i < kernel.output_count && status == OPS_OK; ++i) {
+    const ops_output_info *info = &kernel.outputs[i];
+    if (info->mode != OPS_SHAPE_KNOWN) continue;
+    status = oc_array_init(&out_shapes[i], info->type, info->rank, info->dims, "output", error);
+  }
+  oc_kernel_finish(&kernel);
+  return status;
+}
+
 // Claim to outputs on the oracle.
 static int32_t ask_oracle(oc_bench *bench, const oc_case *item, const oc_inputs *inputs,
                           bool absolute, oc_array *outputs, ops_error *error) {
-  const oc_node_options options = {.absolute = absolute};
   oc_kernel kernel;
-  int32_t status = oc_kernel_init(&kernel, &bench->oracle, NULL, item, inputs, &options, error);
-  if (status == OPS_OK) status = oc_kernel_claim(&kernel, error);
-  if (status == OPS_OK && kernel.claim.answer != OPS_CLAIM_SUPPORTED) {
-    status = ops_error_set(error, OPS_ERROR_UNSUPPORTED, "the oracle does not claim it: %.200s",
-                           kernel.claim.text);
-  }
-  if (status == OPS_OK) status = oc_kernel_create(&kernel, error);
-  if (status == OPS_OK) status = oc_kernel_prepare(&kernel, NULL, 0, error);
+  int32_t status = prepare_oracle(&kernel, bench, item, inputs, absolute, error);
   if (status == OPS_OK) status = run_launch(&kernel, inputs, outputs, error);
   oc_kernel_finish(&kernel);
   return status;

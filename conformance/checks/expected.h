@@ -6,6 +6,11 @@
 
 #include "checks/trial.h"
 
+// The shapes of the outputs as the oracle's prepare states them; not present where only a run
+// tells. Contents are zero. UNSUPPORTED: the oracle does not claim the case.
+int32_t oc_expected_shapes(oc_array *out_shapes, oc_bench *bench, const oc_case *item,
+                           const oc_inputs *inputs, ops_error *error);
+
 // Expected outputs of `item` on `inputs`, and for the judge dot the bound's b: the oracle once
 // more, in double, on the absolute values of floating inputs and attributes. UNSUPPORTED: the
 // oracle does not claim the case.

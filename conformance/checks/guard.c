@@ -13,7 +13,7 @@ bool oc_check_guard(oc_trial *trial) {
   int32_t index = 0;
   int64_t offset = 0;
   const int32_t status =
-      oc_launch_find_damage(&trial->launch, &damaged, &what, &index, &offset, &error);
+      oc_launch_find_damage(trial->launch, &damaged, &what, &index, &offset, &error);
   if (status != OPS_OK) {
     return oc_trial_end(trial, OC_STATUS_FAIL, OC_CHECK_STATUS,
                         "reading back ends with %s: %.500s", ops_status_name(status),

@@ -7,11 +7,11 @@
 
 bool oc_check_inputs(oc_trial *trial) {
   for (size_t i = 0; i < trial->inputs.count; ++i) {
-    if (trial->launch.alias_input == (int32_t)i) continue;
+    if (trial->launch->alias_input == (int32_t)i) continue;
     ops_error error = OPS_ERROR_INIT;
     bool changed = false;
     const int32_t status =
-        oc_launch_input_changed(&trial->launch, i, &trial->inputs.items[i], &changed, &error);
+        oc_launch_input_changed(trial->launch, i, &trial->inputs.items[i], &changed, &error);
     if (status != OPS_OK) {
       return oc_trial_end(trial, OC_STATUS_FAIL, OC_CHECK_STATUS,
                           "reading back ends with %s: %.500s", ops_status_name(status),

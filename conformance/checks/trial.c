@@ -60,8 +60,7 @@ static void give_grace(void) {
 static bool read_outputs(oc_trial *trial) {
   ops_error error = OPS_ERROR_INIT;
   for (size_t i = 0; i < trial->kernel.output_count; ++i) {
-    const int32_t status =
-        oc_launch_read(&trial->launch, i, &trial->got[trial->run][i], &error);
+    const int32_t status = oc_launch_read(trial->launch, i, &trial->got[trial->run][i], &error);
     if (status != OPS_OK) return fail_status(trial, "reading the output", status, &error);
   }
   return true;
@@ -71,37 +70,47 @@ static bool run_once(oc_trial *trial, oc_run_kind run) {
   const run_row *row = &kRuns[run];
   ops_error error = OPS_ERROR_INIT;
   trial->run = run;
-  int32_t status = oc_launch_load(&trial->launch, &trial->inputs, row->poison, &error);
+  int32_t status = oc_launch_load(trial->launch, &trial->inputs, row->poison, &error);
   if (status != OPS_OK) return fail_status(trial, "writing the inputs", status, &error);
-  status = oc_launch_execute(&trial->launch, row->stream, &error);
+  status = oc_launch_execute(trial->launch, row->stream, &error);
   if (status != OPS_OK) return fail_status(trial, "execute", status, &error);
   if (!oc_checks_ask(trial, OC_POINT_COMPLETED)) return false;
-  status = oc_launch_revoke(&trial->launch, row->revoke, &error);
+  status = oc_launch_revoke(trial->launch, row->revoke, &error);
   if (status != OPS_OK) return fail_status(trial, "overwriting the inputs", status, &error);
   if (row->grace) give_grace();
   oc_beacon_phase(trial->bench->beacon, OC_PHASE_COMPARE);
   return read_outputs(trial) && oc_checks_ask(trial, OC_POINT_RAN);
 }
 
+// Argument memory that is done with stays mapped, its inputs without access, as long as the
+// kernel lives: what still reads them is caught and named.
+static void retire_launch(oc_trial *trial) {
+  if (trial->launch) oc_launch_revoke(trial->launch, OC_REVOKE_ACCESS, NULL);
+  trial->launch = NULL;
+}
+
 static bool open_launch(oc_trial *trial, oc_run_kind run, const ops_alias *alias) {
   ops_error error = OPS_ERROR_INIT;
-  oc_launch_finish(&trial->launch);
+  retire_launch(trial);
   trial->run = run;
+  trial->launch = &trial->launches[run];
   const int32_t status =
-      oc_launch_init(&trial->launch, &trial->kernel, kRuns[run].place, alias, &error);
+      oc_launch_init(trial->launch, &trial->kernel, kRuns[run].place, alias, &error);
   return status == OPS_OK || fail_status(trial, "memory for the arguments", status, &error);
 }
 
 // ---- The kernel -----------------------------------------------------------------------------
 
 static void close_kernel(oc_trial *trial) {
-  oc_launch_finish(&trial->launch);
+  retire_launch(trial);
+  oc_kernel_release(&trial->kernel);
+  for (int run = 0; run < OC_RUN_COUNT; ++run) oc_launch_finish(&trial->launches[run]);
   oc_kernel_finish(&trial->kernel);
 }
 
 static bool open_kernel(oc_trial *trial, uint64_t constants) {
   ops_error error = OPS_ERROR_INIT;
-  const oc_node_options options = {.constants = constants, .outputs = trial->expected.outputs};
+  const oc_node_options options = {.constants = constants, .outputs = trial->shapes};
   int32_t status =
       oc_kernel_init(&trial->kernel, &trial->bench->candidate, trial->bench->beacon,
                      trial->item, &trial->inputs, &options, &error);
@@ -163,7 +172,7 @@ static bool run_in_place(oc_trial *trial) {
   ops_alias alias;
   ops_error error = OPS_ERROR_INIT;
   if (!find_alias(trial, &alias)) return true;
-  oc_launch_finish(&trial->launch);
+  retire_launch(trial);
   trial->run = OC_RUN_IN_PLACE;
   const int32_t status = oc_kernel_prepare(&trial->kernel, &alias, 1, &error);
   if (status != OPS_OK) return fail_status(trial, "prepare", status, &error);
@@ -208,22 +217,25 @@ static bool claim_node(oc_trial *trial, bool *out_constant) {
 
 // ---- A valid node ---------------------------------------------------------------------------
 
-// Without an expected value nothing is judged; the candidate is still asked, for what it does
-// not claim needs none.
-static bool ask_oracle(oc_trial *trial) {
+// The oracle's shapes, the candidate's claim, the oracle's values. What the candidate does not
+// claim needs none; what it claims and the oracle does not is not to be trusted.
+static bool ask_both(oc_trial *trial, bool *out_constant) {
   ops_error error = OPS_ERROR_INIT;
-  bool constant;
-  const int32_t status =
-      oc_expected_init(&trial->expected, trial->bench, trial->item, &trial->inputs, &error);
-  if (status == OPS_OK) return true;
-  if (!claim_node(trial, &constant)) return false;
-  return oc_trial_end(trial, OC_STATUS_UNTRUSTED, OC_CHECK_ORACLE,
+  int32_t status =
+      oc_expected_shapes(trial->shapes, trial->bench, trial->item, &trial->inputs, &error);
+  if (!claim_node(trial, out_constant)) return false;
+  if (status == OPS_OK) {
+    status =
+        oc_expected_init(&trial->expected, trial->bench, trial->item, &trial->inputs, &error);
+  }
+  return status == OPS_OK ||
+         oc_trial_end(trial, OC_STATUS_UNTRUSTED, OC_CHECK_ORACLE,
                       "no expected value: %s: %.500s", ops_status_name(status), error.message);
 }
 
 static void judge_node(oc_trial *trial) {
   bool constant;
-  if (!ask_oracle(trial) || !claim_node(trial, &constant) || !run_plain(trial)) return;
+  if (!ask_both(trial, &constant) || !run_plain(trial)) return;
   const ops_str chosen = trial->kernel.reply.implementation;
   if (chosen.data) {
     const size_t size = sizeof trial->result->implementation - 1;
@@ -239,6 +251,7 @@ static void finish_trial(oc_trial *trial) {
   for (int run = 0; run < OC_RUN_COUNT; ++run) {
     for (size_t i = 0; i < OC_NODE_MAX_OUTPUTS; ++i) oc_array_finish(&trial->got[run][i]);
   }
+  for (size_t i = 0; i < OC_NODE_MAX_OUTPUTS; ++i) oc_array_finish(&trial->shapes[i]);
   oc_expected_finish(&trial->expected);
   oc_inputs_finish(&trial->inputs);
 }

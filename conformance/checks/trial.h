@@ -43,9 +43,11 @@ typedef struct oc_trial {
   const oc_case *item;
   oc_result *result;
   oc_inputs inputs;
+  oc_array shapes[OC_NODE_MAX_OUTPUTS];  // of the outputs, before the oracle has run
   oc_expected expected;
   oc_kernel kernel;
-  oc_launch launch;
+  oc_launch launches[OC_RUN_COUNT];  // stay until the kernel is destroyed: see retire_launch
+  oc_launch *launch;                 // that of the current run
   oc_run_kind run;
   oc_array got[OC_RUN_COUNT][OC_NODE_MAX_OUTPUTS];
 } oc_trial;

@@ -80,7 +80,7 @@ static int32_t judge_output(const oc_trial *trial, size_t index, oc_comparison *
 static bool holds_poison(const oc_trial *trial, const oc_array *got, size_t element) {
   unsigned char poison[16];
   const int32_t bits = oc_element_bits(got->type);
-  oc_block_poison(poison, sizeof poison, trial->launch.poison);
+  oc_block_poison(poison, sizeof poison, trial->launch->poison);
   return bits >= 8 && oc_element_load_bits(got->type, got->data, element) ==
                           oc_element_load_bits(got->type, poison,
                                                bits == 8    ? element % 4
@@ -111,7 +111,7 @@ static bool report_mismatch(oc_trial *trial, size_t index, const oc_comparison *
                         "%s: output %zu '%s', element %zu still holds the poison %s: expected "
                         "%s; %zu of %lld elements are wrong",
                         oc_run_name(trial->run), index, name, comparison->worst,
-                        oc_block_poison_name(trial->launch.poison), comparison->expected,
+                        oc_block_poison_name(trial->launch->poison), comparison->expected,
                         comparison->wrong, (long long)got->count);
   }
   return oc_trial_end(

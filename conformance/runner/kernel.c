@@ -79,12 +79,16 @@ int32_t oc_kernel_prepare(oc_kernel *kernel, const ops_alias *aliases, uint64_t 
   return OPS_OK;
 }
 
-void oc_kernel_finish(oc_kernel *kernel) {
+void oc_kernel_release(oc_kernel *kernel) {
   drop_prepared(kernel);
-  if (kernel->kernel) {
-    oc_beacon_phase(kernel->beacon, OC_PHASE_DESTROY);
-    kernel->def->api->destroy(kernel->kernel);
-  }
+  if (!kernel->kernel) return;
+  oc_beacon_phase(kernel->beacon, OC_PHASE_DESTROY);
+  kernel->def->api->destroy(kernel->kernel);
+  kernel->kernel = NULL;
+}
+
+void oc_kernel_finish(oc_kernel *kernel) {
+  oc_kernel_release(kernel);
   oc_node_view_destroy(kernel->view);
   memset(kernel, 0, sizeof *kernel);
 }

@@ -34,7 +34,9 @@ int32_t oc_kernel_create(oc_kernel *kernel, ops_error *error);
 // `aliases` may be NULL. Fills reply and outputs; replaces an earlier prepared object.
 int32_t oc_kernel_prepare(oc_kernel *kernel, const ops_alias *aliases, uint64_t alias_count,
                           ops_error *error);
-// Destroys prepared and kernel, children first. Accepts a zeroed one.
+// Destroys the provider's objects, children first; what they ran on may be freed afterwards.
+void oc_kernel_release(oc_kernel *kernel);
+// Releases, and frees the rest. Accepts a zeroed one.
 void oc_kernel_finish(oc_kernel *kernel);
 
 // The definition of the argument that input or output `index` is, or NULL.

@@ -173,11 +173,12 @@ static void add_output(oc_node_view *view, const oc_case *item, size_t i,
   const oc_param *about =
       &item->contract
            ->outputs[i < item->contract->output_count ? i : item->contract->output_count - 1];
-  view->output_types[i] = (ops_type_info){.struct_size = sizeof(ops_type_info),
-                                          .kind = OPS_VALUE_TENSOR,
-                                          .type = oc_binding_type(&binding, about),
-                                          .rank = known ? known[i].rank : -1,
-                                          .dims = known ? known[i].dims : NULL};
+  view->output_types[i] =
+      (ops_type_info){.struct_size = sizeof(ops_type_info),
+                      .kind = OPS_VALUE_TENSOR,
+                      .type = oc_binding_type(&binding, about),
+                      .rank = known && known[i].present ? known[i].rank : -1,
+                      .dims = known && known[i].present ? known[i].dims : NULL};
   view->outputs[i] = (ops_operand){.struct_size = sizeof(ops_operand),
                                    .value = OUTPUT_VALUE_BASE + (int64_t)i,
                                    .name = str_of(about->name),

@@ -13,7 +13,7 @@
 
 typedef struct oc_node_options {
   uint64_t constants;  // bit i: input i is a constant of the graph
-  // The outputs' types as far as they are known: NULL before the oracle has run.
+  // The outputs' shapes as far as they are known, one per output; NULL: none is.
   const oc_array *outputs;
   bool absolute;  // float attributes by their absolute value
 } oc_node_options;

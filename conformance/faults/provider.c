@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The faulty provider's tables, its instance with the option `fault`, and what its kernels
+// share.
+#include <ops_support/error.h>
+#include <ops_support/node.h>
+#include <ops_support/provider.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "faulty.h"
+
+// ---- Instance and device --------------------------------------------------------------------
+
+static int32_t find_fault(ops_str name, fault *out_fault, ops_error *error) {
+#define NAME(constant, name, what) name,
+  static const char *const names[] = {FAULT_LIST(NAME)};
+#undef NAME
+  for (int i = 0; i < FAULT_COUNT; ++i) {
+    if (!ops_str_equal(name, names[i])) continue;
+    *out_fault = (fault)i;
+    return OPS_OK;
+  }
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "option fault: expected 'none' or the name of a fault, found '%.*s'",
+                       OPS_STR_FMT(name));
+}
+
+static int32_t instance_create(const ops_host_api *api, ops_host *host,
+                               const ops_key_value *options, uint64_t option_count,
+                               ops_instance **out_instance, ops_error *error) {
+  (void)api, (void)host;
+  fault fault = FAULT_NONE;
+  for (uint64_t i = 0; i < option_count; ++i) {
+    if (!ops_str_equal(options[i].key, "fault")) {
+      return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                           "option '%.*s': the only one is 'fault'",
+                           OPS_STR_FMT(options[i].key));
+    }
+    OPS_RETURN_IF_ERROR(find_fault(options[i].value, &fault, error));
+  }
+  ops_instance *instance = calloc(1, sizeof *instance);
+  if (!instance) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory");
+  instance->fault = fault;
+  *out_instance = instance;
+  return OPS_OK;
+}
+
+static int32_t instance_destroy(ops_instance *instance, ops_error *error) {
+  if (instance && __atomic_load_n(&instance->open_devices, __ATOMIC_ACQUIRE) != 0) {
+    return ops_error_set(error, OPS_ERROR_PRECONDITION,
+                         "a device is still open; close it first");
+  }
+  free(instance);
+  return OPS_OK;
+}
+
+static int32_t device_count(ops_instance *instance, uint64_t *out_count, ops_error *error) {
+  (void)instance, (void)error;
+  *out_count = 1;
+  return OPS_OK;
+}
+
+static int32_t device_open(ops_instance *instance, uint64_t index, ops_device **out_device,
+                           ops_error *error) {
+  if (index != 0) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "the only device is number 0");
+  }
+  ops_device *device = calloc(1, sizeof *device);
+  if (!device) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory");
+  device->instance = instance;
+  __atomic_fetch_add(&instance->open_devices, 1, __ATOMIC_RELAXED);
+  *out_device = device;
+  return OPS_OK;
+}
+
+static int32_t device_close(ops_device *device, ops_error *error) {
+  (void)error;
+  if (device) __atomic_fetch_sub(&device->instance->open_devices, 1, __ATOMIC_RELEASE);
+  free(device);
+  return OPS_OK;
+}
+
+static int32_t device_info(ops_device *device, ops_device_info *out_info, ops_error *error) {
+  (void)device, (void)error;
+  const ops_str name = OPS_STR("faulty");
+  out_info->kind = OPS_DEVICE_CPU;
+  out_info->memory_kinds = OPS_MEMORY_BIT(OPS_MEMORY_HOST);
+  out_info->name = out_info->architecture = out_info->fingerprint = name;
+  out_info->min_alignment = sizeof(float);
+  return OPS_OK;
+}
+
+const ops_instance_api faulty_instance = {.struct_size = sizeof(ops_instance_api),
+                                          .create = instance_create,
+                                          .destroy = instance_destroy,
+                                          .device_count = device_count,
+                                          .device_open = device_open,
+                                          .device_close = device_close,
+                                          .device_info = device_info};
+
+// ---- Kernels --------------------------------------------------------------------------------
+
+int32_t faulty_create(ops_device *device, const ops_kernel_def *def, const ops_node *node,
+                      ops_kernel **out_kernel, ops_error *error) {
+  (void)def;
+  ops_kernel *kernel = calloc(1, sizeof *kernel);
+  if (!kernel) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a kernel");
+  kernel->fault = device->instance->fault;
+  kernel->axis = ops_node_int(node, "axis", -1);
+  *out_kernel = kernel;
+  return OPS_OK;
+}
+
+void faulty_destroy(ops_kernel *kernel) {
+  free(kernel);
+}
+
+int32_t faulty_begin_prepare(ops_kernel *kernel, ops_prepare_reply *reply, ops_error *error) {
+  ops_prepared *prepared = calloc(1, sizeof *prepared);
+  if (!prepared) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory to prepare");
+  prepared->fault = kernel->fault;
+  reply->prepared = prepared;
+  return OPS_OK;
+}
+
+void faulty_prepared_destroy(ops_prepared *prepared) {
+  if (prepared && prepared->late_running) pthread_join(prepared->late_reader, NULL);
+  free(prepared);
+}
+
+// ---- Tables ---------------------------------------------------------------------------------
+
+#define FLOAT_ARG(arg_name)                                                                    \
+  {                                                                                            \
+    .struct_size = sizeof(ops_arg_def), .name = OPS_STR(arg_name), .type_param = OPS_STR("T"), \
+    .types = OPS_TYPE_BIT(OPS_TYPE_FLOAT)                                                      \
+  }
+static const ops_arg_def kOne[] = {FLOAT_ARG("X")};
+static const ops_arg_def kTwo[] = {FLOAT_ARG("A"), FLOAT_ARG("B")};
+
+#define DEF(op_name, first_opset, args, functions)                                            \
+  {                                                                                           \
+    .struct_size = sizeof(ops_kernel_def), .op = OPS_STR(op_name), .since = first_opset,      \
+    .name = OPS_STR("faulty_" op_name), .inputs = args,                                       \
+    .input_count = sizeof args / sizeof *args, .input_stride = sizeof *args, .outputs = kOne, \
+    .output_count = 1, .output_stride = sizeof *kOne, .dynamic_shape = OPS_DYNAMIC_FULL,      \
+    .determinism = OPS_DETERMINISM_BITWISE, .api = &functions                                 \
+  }
+static const ops_kernel_def kDefs[] = {DEF("Relu", 6, kOne, faulty_relu),
+                                       DEF("Softmax", 13, kOne, faulty_softmax),
+                                       DEF("MatMul", 1, kTwo, faulty_matmul)};
+
+static const ops_provider kProvider = {.struct_size = sizeof(ops_provider),
+                                       .name = OPS_STR("faulty"),
+                                       .vendor = OPS_STR("the conformance harness"),
+                                       .version = OPS_STR("1.0.0"),
+                                       .kernels = kDefs,
+                                       .kernel_count = sizeof kDefs / sizeof *kDefs,
+                                       .kernel_stride = sizeof *kDefs,
+                                       .instance = &faulty_instance};
+
+int32_t ops_provider_query(const ops_query_request *request, ops_query_reply *reply,
+                           ops_error *error) {
+  return ops_provider_answer(&kProvider, 0, 0, OPS_SANITIZER_BUILD, request, reply, error);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Relu, with the faults that need no particular operator.
+#include <ops_support/error.h>
+#include <ops_support/node.h>
+#include <ops_support/tensor.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "faulty.h"
+
+#define LATE_NS 200000  // when the late reader looks at its input
+
+static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
+                       ops_prepare_reply *reply, ops_error *error) {
+  const ops_type_info *x = ops_request_input(request, 0)->type;
+  if (kernel->fault == FAULT_UNSUPPORTED && x->rank == 3) {
+    return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "rank 3 after all not");
+  }
+  OPS_RETURN_IF_ERROR(faulty_begin_prepare(kernel, reply, error));
+  ops_prepared *prepared = reply->prepared;
+  prepared->rank = x->rank;
+  prepared->count = 1;
+  for (int32_t i = 0; i < x->rank; ++i) prepared->count *= x->dims[i];
+  ops_reply_set_output(reply, 0, OPS_TYPE_FLOAT, x->rank, x->dims);
+  return OPS_OK;
+}
+
+static void *read_late(void *context) {
+  ops_prepared *prepared = context;
+  const struct timespec pause = {0, LATE_NS};
+  float sum = 0;
+  nanosleep(&pause, NULL);
+  for (int64_t i = 0; i < prepared->count; ++i) sum += prepared->late_input[i];
+  return sum > 0 ? context : NULL;
+}
+
+static void start_late_reader(ops_prepared *prepared, const float *x) {
+  if (prepared->late_running) pthread_join(prepared->late_reader, NULL);
+  prepared->late_input = x;
+  prepared->late_running =
+      pthread_create(&prepared->late_reader, NULL, read_late, prepared) == 0;
+}
+
+// Faults that end or hold the process; each at some shapes only.
+static void misbehave(const ops_prepared *prepared) {
+  const volatile float *nowhere = (const volatile float *)(8 * (uintptr_t)prepared->rank);
+  if (prepared->fault == FAULT_SEGFAULT && prepared->rank == 2 && *nowhere > 0) abort();
+  if (prepared->fault == FAULT_EXIT && prepared->rank == 2) exit(0);
+  while (prepared->fault == FAULT_HANG && prepared->count == 7) {
+    const struct timespec pause = {1, 0};
+    nanosleep(&pause, NULL);
+  }
+}
+
+static int32_t execute(ops_prepared *prepared, const ops_execute_request *request,
+                       ops_stream *stream, ops_error *error) {
+  (void)stream, (void)error;
+  const float *x = ops_tensor_data(&request->inputs[0].tensor);
+  float *y = ops_tensor_data(&request->outputs[0].tensor);
+  const int64_t dropped = prepared->fault == FAULT_RELU_DROP_LAST ? 1 : 0;
+  misbehave(prepared);
+  for (int64_t i = 0; i < prepared->count - dropped; ++i) y[i] = x[i] < 0 ? 0 : x[i];
+  if (prepared->fault == FAULT_WRITE_PAST) y[prepared->count] = 0;
+  if (prepared->fault == FAULT_READ_AFTER) start_late_reader(prepared, x);
+  return OPS_OK;
+}
+
+const ops_kernel_api faulty_relu = {.struct_size = sizeof(ops_kernel_api),
+                                    .create = faulty_create,
+                                    .destroy = faulty_destroy,
+                                    .prepare = prepare,
+                                    .prepared_destroy = faulty_prepared_destroy,
+                                    .execute = execute};

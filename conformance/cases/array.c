@@ -148,15 +148,22 @@ void oc_inputs_finish(oc_inputs *inputs) {
   inputs->count = 0;
 }
 
-void oc_inputs_print(const oc_inputs *inputs, char *text, size_t size) {
+void oc_inputs_print(const oc_case *item, char *text, size_t size) {
+  const oc_binding binding = oc_case_binding(item);
   size_t used = 0;
   if (size > 0) text[0] = 0;
-  for (size_t i = 0; i < inputs->count && used < size; ++i) {
-    const oc_array *array = &inputs->items[i];
-    const char *comma = i ? ", " : "";
-    char shape[256] = "";
-    if (array->present) oc_array_print_shape(array->rank, array->dims, shape, sizeof shape);
-    used += (size_t)snprintf(text + used, size - used, "%s%s%s", comma,
-                             array->present ? oc_element_name(array->type) : "-", shape);
+  for (size_t i = 0; i < item->contract->input_count; ++i) {
+    const oc_row_input *input = &item->inputs[i];
+    const char *type = oc_element_name(oc_binding_type(&binding, &item->contract->inputs[i]));
+    for (size_t k = 0; k < (input->count ? input->count : 1) && used < size; ++k) {
+      char shape[256];
+      const char *comma = used ? ", " : "";
+      if (input->count == 0) {
+        used += (size_t)snprintf(text + used, size - used, "%s-", comma);
+        continue;
+      }
+      oc_array_print_shape(input->shapes[k].rank, input->shapes[k].dims, shape, sizeof shape);
+      used += (size_t)snprintf(text + used, size - used, "%s%s%s", comma, type, shape);
+    }
   }
 }

@@ -41,7 +41,7 @@ int32_t oc_inputs_init(oc_inputs *inputs, const oc_case *item, ops_error *error)
 int32_t oc_inputs_copy(oc_inputs *inputs, const oc_inputs *source, ops_error *error);
 void oc_inputs_finish(oc_inputs *inputs);
 
-// "float[2, 3], int64[1], -".
-void oc_inputs_print(const oc_inputs *inputs, char *text, size_t size);
+// The types and shapes of the inputs of `item`: "float[2, 3], int64[1], -".
+void oc_inputs_print(const oc_case *item, char *text, size_t size);
 
 #endif  // OC_CASES_ARRAY_H_

@@ -284,7 +284,7 @@ static void run_trial(oc_bench *bench, uint32_t index, judge_fn judge, oc_result
   if (oc_inputs_init(&trial->inputs, trial->item, &error) != OPS_OK) {
     harness_failed(trial, &error);
   } else {
-    oc_inputs_print(&trial->inputs, result->inputs, sizeof result->inputs);
+    oc_inputs_print(trial->item, result->inputs, sizeof result->inputs);
     judge(trial);
   }
   finish_trial(trial);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cases/array.h"
 #include "ops_support/error.h"
 
 int32_t oc_report_init(oc_report *report, const oc_report_setup *setup, const oc_cases *cases,
@@ -100,6 +101,10 @@ const oc_result *oc_report_add(oc_report *report, const oc_result *result) {
   if (report->count == report->capacity) return result;  // cannot be: one answer per case
   oc_result *kept = &report->results[report->count++];
   *kept = *result;
+  // A process that died has not said what it was given.
+  if (!kept->inputs[0] && kept->case_index < report->cases->count) {
+    oc_inputs_print(&report->cases->items[kept->case_index], kept->inputs, sizeof kept->inputs);
+  }
   clean_result(kept);
   ++report->counts[kept->status];
   return kept;

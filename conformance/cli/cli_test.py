@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs opsconform the wrong way and checks exit codes, messages, and that nothing is written.
+
+usage: cli_test.py OPSCONFORM FAULTY_LIBRARY ORACLE_LIBRARY
+
+Exit codes as the documentation lists them: 4 for usage and contract errors with place and
+remedy, 6 where nothing was selected or nothing passed.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CONTRACT = """contract: 1
+op: Relu
+domain: ai.onnx
+opset: {since: 14}
+"""
+
+
+def run(program, *words):
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=120,
+                          check=False)
+
+
+class Tests:
+    def __init__(self, program, library, oracle, folder):
+        self.program, self.library, self.oracle = program, library, oracle
+        self.folder = pathlib.Path(folder)
+        self.wrong = 0
+
+    def expect(self, words, code, *texts, report=False):
+        path = self.folder / "r.json"
+        path.unlink(missing_ok=True)
+        done = run(self.program, *words, "--report", f"json:{path}")
+        said = done.stdout + done.stderr
+        problems = [f"missing in the output: {text!r}" for text in texts if text not in said]
+        if done.returncode != code:
+            problems.append(f"expected exit code {code}, found {done.returncode}")
+        if path.exists() != report:
+            problems.append("a report was written" if path.exists() else "no report was written")
+        if list(self.folder.glob("r.json.*")):
+            problems.append("a temporary file was left")
+        if problems:
+            self.wrong += 1
+            print(f"WRONG {words}: {'; '.join(problems)}\n{said[-1500:]}")
+        return done
+
+    def usage(self):
+        lib = ["--provider", self.library]
+        self.expect([], 4, "--provider LIB is missing")
+        self.expect(["--provider", "/no/such.so"], 4, "/no/such.so")
+        self.expect([*lib, "--frobnicate"], 4, "unknown option '--frobnicate'", "--help")
+        self.expect([*lib, "extra"], 4, "expected an option, found 'extra'")
+        self.expect([*lib, "--seed", "-1"], 4, "--seed", "'-1'")
+        self.expect([*lib, "--shard", "3/2"], 4, "--shard", "I/N")
+        self.expect([*lib, "--timeout", "0"], 4, "--timeout")
+        self.expect([*lib, "--jobs", "many"], 4, "--jobs")
+        self.expect([*lib, "--profile", "lax"], 4, "strict, standard or embedded")
+        self.expect([*lib, "--option", "novalue"], 4, "KEY=VALUE")
+        self.expect([*lib, "--option", "fault=nonsense", "--op", "Relu"], 4, "nonsense")
+        self.expect([*lib, "--op", "Frobnicate"], 4, "Frobnicate")
+        self.expect([*lib, "--provider", self.library], 4, "given twice")
+        self.expect([*lib, "--report", "json:/no/folder/r.json"], 4, "/no/folder/r.json")
+        self.expect(["--provider", self.oracle, "--op", "Relu"], 4, "cannot judge itself")
+
+    def later(self):
+        for words in (["--waivers", "f"], ["--resume", "j"], ["--tier", "exhaustive"],
+                      ["--mode", "perf"], ["--baseline", "f"], ["--validate"],
+                      ["--update-baseline"], ["--against", "l"], ["--onnx-tests", "d"],
+                      ["--model", "m"], ["--save-failing", "d"], ["--on-hang", "c"],
+                      ["--report", "html:f"], ["--report", "csv:f"], ["--report", "md:f"],
+                      ["merge"], ["bake"]):
+            self.expect(["--provider", self.library, *words], 4,
+                        "not available in this version")
+
+    def contracts(self):
+        lib = ["--provider", self.library]
+        self.expect([*lib, "--contracts", "/no/contracts"], 4, "/no/contracts")
+        bad = self.folder / "Bad.yaml"
+        bad.write_text(CONTRACT + "colour: blue\n", encoding="utf-8")
+        self.expect([*lib, "--contracts", str(bad)], 4, "Bad.yaml:5:", "colour")
+
+    def require(self):
+        lib = ["--provider", self.library, "--filter", "[RA]elu-*/float/shapes-7/*"]
+        file = self.folder / "require.txt"
+        for text, *said in (("Frobnicate float\n", "require.txt:1:", "Frobnicate"),
+                            ("# c\nRelu floaty\n", "require.txt:2:", "floaty"),
+                            ("Relu\n", "require.txt:1:", "Relu"),
+                            ("Relu float\nRelu float\n", "require.txt:2:", "second"),
+                            ("", "no operator")):
+            file.write_text(text, encoding="utf-8")
+            self.expect([*lib, "--require", str(file)], 4, *said)
+        self.expect([*lib, "--require", "/no/file"], 4, "/no/file")
+        file.write_text("Relu float  # what a release needs\n", encoding="utf-8")
+        self.expect([*lib, "--require", str(file)], 0, report=True)
+        file.write_text("Relu *\n", encoding="utf-8")
+        half = ["--provider", self.library, "--filter", "Relu-*/float16/shapes-7/*"]
+        self.expect([*half, "--require", str(file)], 1, "require", report=True)
+        self.expect(half, 6, "UNSUPPORTED", report=True)
+
+    def selection(self):
+        lib = ["--provider", self.library]
+        self.expect([*lib, "--filter", "no such case"], 6, report=True)
+        ids = run(self.program, "--mode", "list", "--op", "Relu").stdout.split()
+        shards = []
+        for i in (1, 2, 3):
+            done = run(self.program, "--mode", "list", "--op", "Relu", "--shard", f"{i}/3")
+            shards += done.stdout.split()
+        if sorted(ids) != sorted(shards) or len(set(ids)) != len(ids) or len(ids) < 50:
+            self.wrong += 1
+            print("WRONG the shards are not a partition of the cases")
+        merge = run(self.program, "--mode", "list", "--op", "Relu", "--tier", "merge").stdout
+        if not set(merge.split()) < set(ids):
+            self.wrong += 1
+            print("WRONG tier merge is not a proper part of tier full")
+        self.expect([*lib, "--mode", "support", "--op", "Relu"], 0, "Relu", "float",
+                    report=True)
+
+    def seeds(self):
+        words = ["--provider", self.library, "--filter", "MatMul-*/float/square/uniform"]
+        errors = []
+        for seed in ("0", "0", "1"):
+            self.expect([*words, "--seed", seed], 0, report=True)
+            report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+            errors.append((report["cases"][0]["seed"], report["cases"][0]["error"]))
+        if errors[0] != errors[1] or errors[0] == errors[2]:
+            self.wrong += 1
+            print(f"WRONG the seed does not decide the inputs: {errors}")
+
+    def plain(self):
+        for words, text in ((["--help"], "exit codes"), (["--version"], "provider ABI")):
+            done = run(self.program, *words)
+            if done.returncode != 0 or text not in done.stdout:
+                self.wrong += 1
+                print(f"WRONG {words}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        tests = Tests(*sys.argv[1:4], folder)
+        for test in (tests.usage, tests.later, tests.contracts, tests.require, tests.selection,
+                     tests.seeds, tests.plain):
+            test()
+        print("ok" if tests.wrong == 0 else f"{tests.wrong} wrong")
+    return 1 if tests.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -257,6 +257,6 @@ static int32_t execute(ref_run *run) {
   return OPS_OK;
 }
 
-#define OP(op, since, in, out) \
+#define OP(op, since, names, types, out) \
   [REF_BINARY_##op] = {sizeof(binary_state), prepare, execute, &rows[REF_BINARY_##op], NULL},
 const ref_op ref_binary[REF_BINARY_COUNT] = {REF_BINARY_LIST(OP) REF_VARIADIC_LIST(OP)};

@@ -21,7 +21,7 @@
 #include "loader/value.h"
 #include "run_test_util.h"
 
-#define MAX_VALUES 1024
+#define MAX_VALUES 4096
 
 typedef struct scope {
   const case_test *test;
@@ -32,6 +32,15 @@ typedef struct scope {
 
 static int same(ops_str a, ops_str b) {
   return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
+}
+
+static test_tensor *add(scope *s, ops_str name) {
+  if (s->count == MAX_VALUES) {
+    fprintf(stderr, "a case has more than %d values\n", MAX_VALUES);
+    exit(2);
+  }
+  s->names[s->count] = name;
+  return &s->tensors[s->count++];
 }
 
 static test_tensor *find(scope *s, ops_str name) {
@@ -53,8 +62,7 @@ static void load_inputs(scope *s, const test_host *host) {
   for (uint32_t i = 0; i < s->test->input_count; ++i) {
     const case_value *value = &s->test->inputs[i];
     if (find(s, value->name) != NULL) continue;
-    s->names[s->count] = value->name;
-    from_case(&s->tensors[s->count++], &value->tensor, host->strided);
+    from_case(add(s, value->name), &value->tensor, host->strided);
   }
 }
 
@@ -96,8 +104,7 @@ static outcome run_node(test_host *host, scope *s, const case_node *node, char *
       test_tensor_finish(&outputs[i]);
       continue;
     }
-    s->names[s->count] = node->outputs[i];
-    s->tensors[s->count++] = outputs[i];
+    *add(s, node->outputs[i]) = outputs[i];
   }
   if (status == OPS_OK) return PASSED;
   snprintf(text, size, "status %d: %s", status, error.message);

@@ -55,7 +55,7 @@ static const refusal refusals[] = {
      {0},
      0,
      "input B: dimension 0 is 4"},
-    {"PRelu", 16, {{F, 1, {1}, {0}}, {F, 1, {4}, {0}}}, NULL, {0}, 0, "input B"},
+    {"PRelu", 16, {{F, 1, {1}, {0}}, {F, 1, {4}, {0}}}, NULL, {0}, 0, "input slope"},
     {"MatMul", 13, {{F, 2, {2, 3}, {0}}, {F, 2, {4, 5}, {0}}}, NULL, {0}, 0, "expected 3 rows"},
     {"Gemm",
      13,

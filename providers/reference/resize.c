@@ -278,10 +278,11 @@ static int32_t execute(ref_run *run) {
     for (int64_t at = 0; at < y->dims[d]; ++at)
       ref_resize_taps(&s->rule, &axis[d], at, table + at * s->taps[d]);
   }
-  // Strings are host values, which one thread uses at a time.
-  job.lead = y->element->bits == 0 ? 0 : y->rank < 2 ? y->rank : 2;
+  // Threads must not share a host value, or a byte that holds several elements.
+  int alone = y->element->bits < 8;
+  job.lead = alone ? 0 : y->rank < 2 ? y->rank : 2;
   int64_t items = ref_count(y->dims, job.lead);
-  if (y->element->bits == 0)
+  if (alone)
     body(&job, 0, items, 0);
   else
     ref_parallel(run, items, 1, body, &job);

@@ -50,17 +50,27 @@
 #define ROW_UNTIL(text, first, last, ref, ...) \
   KERNEL(text, first, last, ref, OPS_DYNAMIC_FULL, __VA_ARGS__)
 
-#define OUT_SAME(set) OUT("Y", "T", set)
-#define OUT_BOOL(set) OUT("Y", "", REF_BOOLEAN)
-#define UNARY_ROW(op, since, set, out)                                   \
-  ROW(#op, since, &ref_unary[REF_UNARY_##op], INPUTS(IN("X", "T", set)), \
-      OUTPUTS(OUT_##out(set))),
-#define BINARY_ROW(op, since, set, out)                                                       \
-  ROW(#op, since, &ref_binary[REF_BINARY_##op], INPUTS(IN("A", "T", set), IN("B", "T", set)), \
-      OUTPUTS(OUT_##out(set))),
-#define VARIADIC_ROW(op, since, set, out)                                       \
-  ROW(#op, since, &ref_binary[REF_BINARY_##op], INPUTS(MANY("data", "T", set)), \
-      OUTPUTS(OUT_##out(set))),
+// Arguments of the elementwise lists: how the schema names them, and the output's type.
+#define OUT_SAME(name, set) OUT(name, "T", set)
+#define OUT_BOOL(name, set) OUT(name, "", REF_BOOLEAN)
+#define UNARY_XY(set, out) INPUTS(IN("X", "T", set)), OUTPUTS(out("Y", set))
+#define UNARY_INPUT(set, out) INPUTS(IN("input", "T", set)), OUTPUTS(out("output", set))
+#define BINARY(a, b, y, set, out) INPUTS(IN(a, "T", set), IN(b, "T", set)), OUTPUTS(out(y, set))
+#define BINARY_ABC(set, out) BINARY("A", "B", "C", set, out)
+#define BINARY_XYZ(set, out) BINARY("X", "Y", "Z", set, out)
+#define BINARY_SLOPE(set, out) BINARY("X", "slope", "Y", set, out)
+#define VARIADIC(y, set, out) INPUTS(MANY("data_0", "T", set)), OUTPUTS(out(y, set))
+#define VARIADIC_MAX(set, out) VARIADIC("max", set, out)
+#define VARIADIC_MEAN(set, out) VARIADIC("mean", set, out)
+#define VARIADIC_MIN(set, out) VARIADIC("min", set, out)
+#define VARIADIC_SUM(set, out) VARIADIC("sum", set, out)
+
+#define UNARY_ROW(op, since, names, set, out) \
+  ROW(#op, since, &ref_unary[REF_UNARY_##op], UNARY_##names(set, OUT_##out)),
+#define BINARY_ROW(op, since, names, set, out) \
+  ROW(#op, since, &ref_binary[REF_BINARY_##op], BINARY_##names(set, OUT_##out)),
+#define VARIADIC_ROW(op, since, names, set, out) \
+  ROW(#op, since, &ref_binary[REF_BINARY_##op], VARIADIC_##names(set, OUT_##out)),
 
 #define REDUCE(text, number, set)                                     \
   ROW(text, 1, &ref_reduce[number],                                   \

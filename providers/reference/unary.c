@@ -245,6 +245,6 @@ static int32_t execute(ref_run *run) {
   return OPS_OK;
 }
 
-#define OP(op, since, in, out) \
+#define OP(op, since, names, types, out) \
   [REF_UNARY_##op] = {sizeof(unary_state), prepare, execute, &rows[REF_UNARY_##op], NULL},
 const ref_op ref_unary[REF_UNARY_COUNT] = {REF_UNARY_LIST(OP)};

@@ -23,11 +23,11 @@ static const struct {
 
 static int32_t prepare_constant(ref_prepare *p) {
   constant_state *state = p->state;
+  ref_view tensor;
   state->value = ref_attr(p->kernel, "value");
-  if (state->value != NULL && state->value->tensor != NULL) {
-    const ref_view *tensor = state->value->tensor;
-    p->outputs[0].type = tensor->type;
-    return ref_set_shape(p, 0, tensor->rank, tensor->dims);
+  if (state->value != NULL && ref_attr_tensor(p->kernel, state->value, &tensor) == OPS_OK) {
+    p->outputs[0].type = tensor.type;
+    return ref_set_shape(p, 0, tensor.rank, tensor.dims);
   }
   for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {
     state->value = ref_attr(p->kernel, forms[i].name);
@@ -50,19 +50,13 @@ static const char *refuse_constant(const ops_node *node) {
   return NULL;
 }
 
-static int32_t copy_all(ref_run *run, const ref_view *from) {
-  const ref_view *to = &run->outputs[0];
-  for (int64_t i = 0; i < to->count; ++i)
-    RETURN_IF_ERROR(
-        ref_move(to, ref_offset_of(to, i), 1, from, ref_offset_of(from, i), 1, 1, run->error));
-  return OPS_OK;
-}
-
 static int32_t execute_constant(ref_run *run) {
   const constant_state *state = run->state;
   const ref_attribute *value = state->value;
   const ref_view *y = &run->outputs[0];
-  if (value->tensor != NULL) return copy_all(run, value->tensor);
+  ref_view tensor;
+  if (ref_attr_tensor(run->kernel, value, &tensor) == OPS_OK)
+    return ref_copy_elements(run, &tensor, y);
   int64_t step = y->rank == 1 ? y->strides[0] : 1;
   for (int64_t i = 0; i < y->count; ++i) {
     if (value->strings != NULL)

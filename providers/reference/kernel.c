@@ -112,14 +112,18 @@ static int copy_strings(ref_memory *memory, const ops_attribute *from, ref_attri
   return ok;
 }
 
-// Sparse tensors and tensors of unknown types are left out: no operator reads them.
+// Sparse tensors and tensors of unknown types are left out: no operator reads them. Host values
+// must not be looked into before prepare.
 static int copy_tensor(kernel_owner *owner, const ops_attribute *from, ref_attribute *to) {
   const ops_constant *constant = from->count == 1 ? from->constants[0] : NULL;
   if (constant == NULL || constant->format != OPS_CONSTANT_DENSE) return 1;
+  if (constant->dense.kind == OPS_ARG_VALUE) {
+    to->strings_tensor = constant->dense.value;
+    return 1;
+  }
   ref_view *view = ref_memory_take(&owner->memory, 1, sizeof *view);
   if (view == NULL) return 0;
-  if (ref_view_init(view, &constant->dense, owner->kernel.api->values) == OPS_OK)
-    to->tensor = view;
+  if (ref_view_init(view, &constant->dense, NULL) == OPS_OK) to->tensor = view;
   return 1;
 }
 

@@ -80,7 +80,8 @@ typedef struct ref_attribute {
   const float *floats;
   const int64_t *ints;
   const ops_str *strings;
-  const ref_view *tensor;  // kind TENSOR, dense
+  const ref_view *tensor;     // kind TENSOR, dense; NULL for strings
+  ops_value *strings_tensor;  // kind TENSOR of strings
 } ref_attribute;
 
 struct ops_kernel {
@@ -120,6 +121,13 @@ int ref_attr_is(const ops_kernel *kernel, const char *name, const char *text,
 
 // An int attribute of a node view, for ref_op.refuse.
 int64_t ref_node_int(const ops_node *node, const char *name, int64_t otherwise);
+// Whether values of the type can be computed with: no strings, no complex numbers.
+int ref_is_number(const ops_type_info *type);
+
+// The tensor of an attribute, strings included, for prepare and execute. INVALID_ARGUMENT if it
+// has none.
+int32_t ref_attr_tensor(const ops_kernel *kernel, const ref_attribute *attribute,
+                        ref_view *out);
 
 // ---- Prepare -------------------------------------------------------------------------------
 

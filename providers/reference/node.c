@@ -38,6 +38,17 @@ int ref_attr_is(const ops_kernel *kernel, const char *name, const char *text,
   return same_text(attribute->strings[0], text);
 }
 
+int32_t ref_attr_tensor(const ops_kernel *kernel, const ref_attribute *attribute,
+                        ref_view *out) {
+  if (attribute->strings_tensor != NULL)
+    return ref_view_init(out,
+                         &(ops_arg){.kind = OPS_ARG_VALUE, .value = attribute->strings_tensor},
+                         kernel->api->values);
+  if (attribute->tensor == NULL) return OPS_ERROR_INVALID_ARGUMENT;
+  *out = *attribute->tensor;
+  return OPS_OK;
+}
+
 int64_t ref_node_int(const ops_node *node, const char *name, int64_t otherwise) {
   for (uint64_t i = 0; i < node->attribute_count; ++i) {
     const ops_attribute *attribute =
@@ -46,6 +57,11 @@ int64_t ref_node_int(const ops_node *node, const char *name, int64_t otherwise) 
       return attribute->ints[0];
   }
   return otherwise;
+}
+
+int ref_is_number(const ops_type_info *type) {
+  const ref_element *element = ref_element_of(type->type);
+  return type->kind == OPS_VALUE_TENSOR && element != NULL && element->load != NULL;
 }
 
 // ---- Shapes -------------------------------------------------------------------------------

@@ -209,47 +209,81 @@ static void broken_rules_are_named(void **state) {
   test_host_close(&host);
 }
 
-// ---- Empty and scalar tensors
-// -------------------------------------------------------------------
+// ---- Every claimed type
+// ------------------------------------------------------------------------
 
-// Every unary and variadic operator of floats takes an empty tensor and a scalar.
-static void run_unary(test_host *host, const ops_kernel_def *def, int32_t rank,
-                      const int64_t *dims) {
-  char op[64];
-  snprintf(op, sizeof op, "%.*s", (int)def->op.size, def->op.data);
-  test_tensor in, out = {.present = 1};
-  test_tensor_init(&in, OPS_TYPE_FLOAT, rank, dims, 0);
-  memset(in.memory, 0, in.size);
-  test_node node = {.op = op,
-                    .opset = 22,
-                    .inputs = &in,
-                    .input_count = 1,
-                    .outputs = &out,
-                    .output_count = 1};
-  const char *reason;
-  if (test_find(host, &node, &reason) != NULL) {
-    ops_error error = {.struct_size = sizeof error};
-    int32_t status = test_run(host, &node, &error);
-    if (status != OPS_OK && status != OPS_ERROR_INVALID_ARGUMENT)
-      fail_msg("%s: status %d: %s", op, status, error.message);
-  }
-  test_tensor_finish(&in);
-  test_tensor_finish(&out);
+static int is_same(ops_str a, ops_str b) {
+  return a.size == b.size && a.size > 0 && memcmp(a.data, b.data, a.size) == 0;
 }
 
-static void empty_and_scalar_tensors_are_taken(void **state) {
+// Inputs of one shape: those that share the first one's type parameter have its type, others
+// the first of their set. Shape inputs are vectors of zeros.
+static uint64_t make_inputs(const ops_kernel_def *def, int32_t type, int32_t rank,
+                            const int64_t *dims, test_tensor *inputs) {
+  uint64_t count = 0;
+  for (; count < def->input_count; ++count) {
+    const ops_arg_def *arg = &def->inputs[count];
+    if (count > 0 && (arg->flags & OPS_ARG_OPTIONAL)) break;
+    int32_t own = count == 0 || is_same(arg->type_param, def->inputs[0].type_param)
+                      ? type
+                      : (int32_t)__builtin_ctzll(arg->types);
+    int is_shape = (arg->flags & OPS_ARG_SHAPE_INPUT) != 0;
+    const int64_t one[1] = {1};
+    test_tensor_init(&inputs[count], own, is_shape ? 1 : rank, is_shape ? one : dims, 0);
+    if (inputs[count].memory != NULL) memset(inputs[count].memory, 0, inputs[count].size);
+  }
+  return count;
+}
+
+static int run_type(test_host *host, const ops_kernel_def *def, int32_t type, int32_t rank,
+                    const int64_t *dims) {
+  static const int64_t two[2] = {1, 1};
+  ops_attribute kernel_shape = int_attribute("kernel_shape", two, 2);
+  ops_attribute to = int_attribute("to", (const int64_t[]){OPS_TYPE_FLOAT}, 0);
+  ops_attribute attributes[2] = {kernel_shape, to};
+  test_tensor inputs[8] = {0}, outputs[2] = {{.present = 1}, {.present = 1}};
+  char op[64];
+  snprintf(op, sizeof op, "%.*s", (int)def->op.size, def->op.data);
+  test_node node = {.op = op,
+                    .opset = def->until != 0 ? def->until : 28,
+                    .attributes = attributes,
+                    .attribute_count = 2,
+                    .inputs = inputs,
+                    .input_count = make_inputs(def, type, rank, dims, inputs),
+                    .outputs = outputs,
+                    .output_count = strcmp(op, "TopK") == 0 ? 2 : 1};
+  const char *reason;
+  int32_t status = OPS_ERROR_UNSUPPORTED;
+  ops_error error = {.struct_size = sizeof error};
+  if (test_find(host, &node, &reason) != NULL) {
+    status = test_run(host, &node, &error);
+    if (status != OPS_OK && status != OPS_ERROR_INVALID_ARGUMENT)
+      fail_msg("%s of type %d: status %d: %s", op, type, status, error.message);
+  }
+  for (int k = 0; k < 8; ++k) test_tensor_finish(&inputs[k]);
+  for (int k = 0; k < 2; ++k) test_tensor_finish(&outputs[k]);
+  return status == OPS_OK;
+}
+
+// Every definition takes every type of its first input, in a plain, a scalar and an empty
+// shape: it runs, or says why the shape does not suit it.
+static void every_claimed_type_runs(void **state) {
   (void)state;
   test_host host;
   test_host_open(&host);
+  int ran = 0;
   for (uint64_t i = 0; i < host.provider->kernel_count; ++i) {
     const ops_kernel_def *def = &host.provider->kernels[i];
-    if (def->input_count == 0 ||
-        (def->input_count > 1 && !(def->inputs[1].flags & OPS_ARG_OPTIONAL)))
-      continue;
-    run_unary(&host, def, 0, NULL);
-    run_unary(&host, def, 3, (int64_t[]){2, 0, 3});
-    run_unary(&host, def, 4, (int64_t[]){0, 1, 1, 1});
+    for (int32_t type = 1; def->input_count > 0 && type < OPS_TYPE_COUNT; ++type) {
+      if (!(def->inputs[0].types >> type & 1)) continue;
+      ran += run_type(&host, def, type, 4, (int64_t[]){1, 2, 2, 2});
+      ran += run_type(&host, def, type, 2, (int64_t[]){2, 2});
+      ran += run_type(&host, def, type, 0, NULL);
+      ran += run_type(&host, def, type, 3, (int64_t[]){2, 0, 3});
+      ran += run_type(&host, def, type, 4, (int64_t[]){0, 1, 1, 1});
+    }
   }
+  assert_true(ran > 3000);
   test_host_close(&host);
 }
 
@@ -421,7 +455,7 @@ static void parents_outlive_children(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(broken_rules_are_named),
-      cmocka_unit_test(empty_and_scalar_tensors_are_taken),
+      cmocka_unit_test(every_claimed_type_runs),
       cmocka_unit_test(every_allocation_may_fail),
       cmocka_unit_test(results_do_not_depend_on_threads),
       cmocka_unit_test(negotiation_refuses_what_it_cannot_speak),

@@ -291,8 +291,7 @@ static int32_t execute(ref_run *run) {
 
 static const char *refuse(const ops_node *node) {
   const ops_operand *x = node->inputs;
-  int movable = x->type != NULL && (x->type->kind == OPS_VALUE_STRINGS ||
-                                    ref_element_of(x->type->type)->load == NULL);
+  int movable = x->type != NULL && !ref_is_number(x->type);
   for (uint64_t i = 0; movable && i < node->attribute_count; ++i) {
     const ops_attribute *attribute =
         (const void *)((const char *)node->attributes + i * node->attribute_stride);

@@ -147,9 +147,7 @@ static int32_t execute_nd(ref_run *run) {
 // Reductions are for numbers.
 static const char *refuse(const ops_node *node) {
   const ops_type_info *type = node->inputs->type;
-  if (type == NULL ||
-      (type->kind != OPS_VALUE_STRINGS && ref_element_of(type->type)->load != NULL))
-    return NULL;
+  if (type == NULL || ref_is_number(type)) return NULL;
   for (uint64_t i = 0; i < node->attribute_count; ++i) {
     const ops_attribute *attribute =
         (const void *)((const char *)node->attributes + i * node->attribute_stride);

@@ -87,19 +87,22 @@ def _logical_lines(text):
 
 
 def _resolve(paths, source, header):
-    """The file of this tree that `header` names when `source` includes it, or None."""
-    folder = source.path.rsplit("/", 1)[0]
-    for root in [folder] + ROOTS:
-        candidate = posixpath.normpath(f"{root}/{header}")
-        if candidate in paths:
-            return candidate
-    return None
+    """The files of this tree that `header` may name when `source` includes it."""
+    beside = posixpath.normpath(f"{posixpath.dirname(source.path)}/{header}")
+    if beside in paths:
+        return [beside]
+    candidates = [posixpath.normpath(f"{root}/{header}") for root in ROOTS]
+    return [candidate for candidate in candidates if candidate in paths]
 
 
-def _verdict(rules, source, folder, bracket, header, target):
+def _verdict(rules, source, folder, bracket, header, targets):
     """None when the include is allowed, else (text, remedy)."""
     entries = rules.entries_for(source, folder)
-    if target:
+    if len(targets) > 1:
+        return (f"{header} names {' and '.join(targets)}: the order of the include paths decides",
+                "rename one of them")
+    if targets:
+        target = targets[0]
         if any(target == entry or target.startswith(entry + "/") for entry in entries):
             return None
         return (f"{folder} may not include {target}",
@@ -130,7 +133,7 @@ def check_includes(sources, rules):
             if not match:
                 continue
             bracket, header = match.groups()
-            target = _resolve(paths, source, header)
-            bad = _verdict(rules, source, folder, bracket, header, target)
+            targets = _resolve(paths, source, header)
+            bad = _verdict(rules, source, folder, bracket, header, targets)
             if bad:
                 yield Problem(source.path, number, RULE, *bad)

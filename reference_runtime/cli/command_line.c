@@ -210,7 +210,7 @@ static const char help_run[] =
     "  --option KEY=VALUE    an option of the provider named last\n"
     "  --no-fallback         a node that no named provider takes is an error\n"
     "  --placement           print who runs each node, and why nobody more preferred does\n"
-    "  --memory              print the memory of each device\n"
+    "  --memory              print the memory of each device, plans and copies\n"
     "  --profile FILE        write a trace for Perfetto or chrome://tracing, print times\n"
     "  --repeat N            run N times and print the time of a run\n"
     "  --workers N           threads that kernels may use; one per core else\n"

@@ -79,6 +79,11 @@ void cli_print_memory(const opsrt_session *session) {
            row.device, kinds[row.kind], row.bytes_in_use, row.bytes_peak, row.allocations,
            row.planned, row.naive, row.lower_bound);
   }
+  opsrt_counters counters;
+  opsrt_session_counters(session, &counters);
+  printf("%" PRIu64 " plans built, %" PRIu64 " prepares, %" PRIu64 " copies of %" PRIu64
+         " bytes\n",
+         counters.plans_built, counters.prepares, counters.copies, counters.copied_bytes);
 }
 
 int32_t cli_print_times(opsrt_session *session, ops_error *error) {

@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Greedy by size: blocks are placed from the largest to the smallest, each into the smallest
-// gap that fits between the placed blocks alive at the same time (Pisarchyk and Lee, "Efficient
-// Memory Management for Deep Neural Net Inference", 2020). O(count^2) in time.
+// Greedy: blocks are placed one by one, each into the smallest gap that fits between the placed
+// blocks alive at the same time. By size, the largest first (Pisarchyk and Lee, "Efficient
+// Memory Management for Deep Neural Net Inference", 2020); if that misses the lower bound, also
+// by the size of the step in which a block lives, and by area, and the best of the three is
+// taken. O(count^2) in time.
 #include "plan/offsets.h"
 
 #include <ops_support/checked.h>
 #include <ops_support/error.h>
 #include <stdlib.h>
 
-static int by_size(const void *left, const void *right) {
-  const rt_block *a = *(rt_block *const *)left, *b = *(rt_block *const *)right;
-  if (a->size != b->size) return a->size > b->size ? -1 : 1;
-  if (a->first != b->first) return a->first < b->first ? -1 : 1;
-  return (a > b) - (a < b);
+// A block in the order of placement: keys descend, first one decides.
+typedef struct ranked {
+  rt_block *block;
+  uint64_t keys[2];
+} ranked;
+
+static int by_rank(const void *left, const void *right) {
+  const ranked *a = left, *b = right;
+  for (int i = 0; i < 2; ++i)
+    if (a->keys[i] != b->keys[i]) return a->keys[i] > b->keys[i] ? -1 : 1;
+  if (a->block->first != b->block->first) return a->block->first < b->block->first ? -1 : 1;
+  return (a->block > b->block) - (a->block < b->block);
 }
 
 static int share_a_step(const rt_block *a, const rt_block *b) {
@@ -48,11 +57,11 @@ static void insert_by_offset(rt_block **placed, uint32_t count, rt_block *block)
   placed[at] = block;
 }
 
-static int place_all(rt_block **order, rt_block **placed, uint32_t count, int reuse,
+static int place_all(const ranked *order, rt_block **placed, uint32_t count, int reuse,
                      uint64_t *out_size) {
   uint64_t size = 0, end;
   for (uint32_t i = 0; i < count; ++i) {
-    rt_block *block = order[i];
+    rt_block *block = order[i].block;
     if (!best_offset(block, placed, i, reuse, &block->offset)) return 0;
     if (!ops_checked_add(block->offset, block->size, &end) || end > INT64_MAX) return 0;
     insert_by_offset(placed, i, block);
@@ -62,63 +71,111 @@ static int place_all(rt_block **order, rt_block **placed, uint32_t count, int re
   return 1;
 }
 
-// A block's birth or death, for the sweep that finds the lower bound.
-typedef struct change {
-  uint64_t step;
-  uint64_t size;
-  int birth;
-} change;
-
-static int by_step(const void *left, const void *right) {
-  const change *a = left, *b = right;
-  if (a->step != b->step) return a->step < b->step ? -1 : 1;
-  return a->birth - b->birth;  // deaths of the step before, then births
+// Bytes alive in each step from 0 on; *out_steps is one more than the last. NULL: no memory.
+static uint64_t *alive_bytes(const ranked *order, uint32_t count, uint64_t *out_steps) {
+  uint64_t steps = 0;
+  for (uint32_t i = 0; i < count; ++i)
+    if ((uint64_t)order[i].block->last + 1 > steps) steps = (uint64_t)order[i].block->last + 1;
+  uint64_t *alive = calloc(steps + 2, sizeof *alive);
+  if (!alive) return NULL;
+  for (uint32_t i = 0; i < count; ++i) {
+    alive[order[i].block->first] += order[i].block->size;  // differences first, wrapping
+    alive[order[i].block->last + 1] -= order[i].block->size;
+  }
+  for (uint64_t i = 1; i <= steps; ++i) alive[i] += alive[i - 1];
+  *out_steps = steps;
+  return alive;
 }
 
-static uint64_t largest_sum(rt_block *const *blocks, uint32_t count, change *changes) {
+#define RANK_BY_SIZE 0
+#define RANK_BY_BREADTH 1  // of the fullest step in which the block lives
+#define RANK_BY_AREA 2     // size times lifetime
+#define RANK_COUNT 3
+#define MAX_BLOCKS_TO_COMPARE 4096u
+
+static void rank(ranked *order, uint32_t count, int by, const uint64_t *alive) {
   for (uint32_t i = 0; i < count; ++i) {
-    changes[2 * i] = (change){blocks[i]->first, blocks[i]->size, 1};
-    changes[2 * i + 1] = (change){(uint64_t)blocks[i]->last + 1, blocks[i]->size, 0};
+    const rt_block *block = order[i].block;
+    uint64_t widest = 0;
+    for (uint64_t step = block->first; by == RANK_BY_BREADTH && step <= block->last; ++step)
+      if (alive[step] > widest) widest = alive[step];
+    const uint64_t area = block->size * ((uint64_t)block->last - block->first + 1);
+    order[i].keys[0] = by == RANK_BY_SIZE ? block->size : by == RANK_BY_AREA ? area : widest;
+    order[i].keys[1] = block->size;
   }
-  qsort(changes, 2 * (size_t)count, sizeof *changes, by_step);
-  uint64_t alive = 0, largest = 0;
-  for (uint64_t i = 0; i < 2 * (uint64_t)count; ++i) {
-    alive = changes[i].birth ? alive + changes[i].size : alive - changes[i].size;
-    if (alive > largest) largest = alive;
+  qsort(order, count, sizeof *order, by_rank);
+}
+
+// Places by each ranking until one reaches the lower bound; the best stays.
+static int place_best(ranked *order, rt_block **placed, uint64_t *best_offsets, uint32_t count,
+                      int reuse, const uint64_t *alive, rt_offsets_stats *stats) {
+  const int rankings = reuse && count <= MAX_BLOCKS_TO_COMPARE ? RANK_COUNT : 1;
+  rt_block **const by_index = placed + count;
+  for (uint32_t i = 0; i < count; ++i) by_index[i] = order[i].block;
+  stats->planned = UINT64_MAX;
+  for (int by = 0; by < rankings && stats->planned > stats->lower_bound; ++by) {
+    uint64_t size = 0;
+    rank(order, count, by, alive);
+    if (!place_all(order, placed, count, reuse, &size)) return 0;
+    if (size >= stats->planned) continue;
+    stats->planned = size;
+    for (uint32_t i = 0; i < count; ++i) best_offsets[i] = by_index[i]->offset;
   }
-  return largest;
+  for (uint32_t i = 0; i < count; ++i) by_index[i]->offset = best_offsets[i];
+  return 1;
+}
+
+// Everything that planning needs besides the blocks.
+typedef struct scratch {
+  ranked *order;
+  rt_block **placed;  // count, then count in the order of the caller
+  uint64_t *best_offsets;
+  uint64_t *alive;
+} scratch;
+
+static void scratch_finish(scratch *s) {
+  free(s->order);
+  free(s->placed);
+  free(s->best_offsets);
+  free(s->alive);
+}
+
+static int32_t too_large(ops_error *error) {
+  return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY,
+                       "the activations need more bytes than an address has; use smaller "
+                       "inputs");
 }
 
 int32_t rt_offsets_plan(rt_block *blocks, uint32_t count, int reuse,
                         rt_offsets_stats *out_stats, ops_error *error) {
   *out_stats = (rt_offsets_stats){0};
-  rt_block **order = malloc((2 * (size_t)count + 1) * sizeof *order);
-  change *changes = malloc((2 * (size_t)count + 1) * sizeof *changes);
+  scratch s = {.order = malloc(((size_t)count + 1) * sizeof *s.order),
+               .placed = malloc((2 * (size_t)count + 1) * sizeof *s.placed),
+               .best_offsets = malloc(((size_t)count + 1) * sizeof *s.best_offsets)};
   int32_t status = OPS_OK;
-  int fits = 1;
+  uint64_t steps = 0;
   uint32_t used = 0;
-  if (!order || !changes) {
-    status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "planning %u blocks", count);
-    goto cleanup;
-  }
-  for (uint32_t i = 0; i < count; ++i) {
+  if (!s.order || !s.placed || !s.best_offsets) goto exhausted;
+  for (uint32_t i = 0; i < count && status == OPS_OK; ++i) {
     blocks[i].offset = 0;
     if (blocks[i].size == 0) continue;
-    order[used++] = &blocks[i];
-    fits = fits && ops_checked_add(out_stats->naive, blocks[i].size, &out_stats->naive);
+    s.order[used++].block = &blocks[i];
+    if (!ops_checked_add(out_stats->naive, blocks[i].size, &out_stats->naive))
+      status = too_large(error);
   }
-  qsort(order, used, sizeof *order, by_size);
-  fits = fits && place_all(order, order + used, used, reuse, &out_stats->planned);
-  if (!fits) {
-    status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY,
-                           "the activations need more bytes than an address has; use smaller "
-                           "inputs");
-    goto cleanup;
-  }
-  out_stats->lower_bound = largest_sum(order, used, changes);
+  if (status != OPS_OK || used == 0) goto cleanup;
+  s.alive = alive_bytes(s.order, used, &steps);
+  if (!s.alive) goto exhausted;
+  for (uint64_t i = 0; i < steps; ++i)
+    if (s.alive[i] > out_stats->lower_bound) out_stats->lower_bound = s.alive[i];
+  if (!place_best(s.order, s.placed, s.best_offsets, used, reuse, s.alive, out_stats))
+    status = too_large(error);
 
 cleanup:
-  free(order);
-  free(changes);
+  scratch_finish(&s);
   return status;
+
+exhausted:
+  scratch_finish(&s);
+  return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "planning %u blocks", count);
 }

@@ -62,6 +62,7 @@ static int32_t size_blocks(schedule *s, ops_error *error) {
     if (buffer->storage != RT_STORAGE_ARENA || buffer->bytes == 0) continue;
     rt_block *block = &s->blocks[buffer->block];
     uint64_t size;
+    if (block->first == NEVER) continue;  // nobody uses it
     if (!ops_checked_add(buffer->bytes, buffer->padding, &size))
       return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a buffer of %llu bytes",
                            (unsigned long long)buffer->bytes);
@@ -133,6 +134,8 @@ typedef struct waits {
   schedule *s;
   uint32_t *writer;    // by buffer: the action that wrote it last, or NEVER
   uint32_t *accesses;  // by buffer and queue: the last action that touched it, or NEVER
+  uint32_t *owners;    // buffers in arenas whose memory no later one has taken over whole
+  uint32_t owner_count;
   uint32_t passed[QUEUES + 1][QUEUES];  // [waiter][queue]: 1 + last action known complete
   uint32_t needed[QUEUES];              // of the present action: 1 + action to wait for
 } waits;
@@ -158,13 +161,27 @@ static int overlaps(const rt_buffer *a, const rt_buffer *b) {
          b->offset < a->offset + a->bytes + a->padding;
 }
 
-// Before `buffer` is written: every access to memory that it shares must be over.
+static int covers(const rt_buffer *a, const rt_buffer *b) {
+  return a->offset <= b->offset &&
+         b->offset + b->bytes + b->padding <= a->offset + a->bytes + a->padding;
+}
+
+// Before `buffer` is written: every access to memory that it shares must be over. Owners that
+// it covers are forgotten, since who waits for `buffer` later has waited for them too.
 static void need_memory(waits *w, uint32_t buffer) {
-  const rt_plan *plan = w->s->plan;
   if (buffer == RT_NO_BUFFER) return;
+  const rt_buffer *target = &w->s->plan->buffers[buffer];
+  uint32_t kept = 0;
   need_accesses(w, buffer);
-  for (uint32_t i = 0; i < plan->buffer_count; ++i)
-    if (i != buffer && overlaps(&plan->buffers[buffer], &plan->buffers[i])) need_accesses(w, i);
+  for (uint32_t i = 0; i < w->owner_count; ++i) {
+    const uint32_t owner = w->owners[i];
+    const rt_buffer *other = &w->s->plan->buffers[owner];
+    const int shares = owner != buffer && overlaps(target, other);
+    if (shares) need_accesses(w, owner);
+    if (owner != buffer && !(shares && covers(target, other))) w->owners[kept++] = owner;
+  }
+  w->owner_count = kept;
+  if (target->storage == RT_STORAGE_ARENA) w->owners[w->owner_count++] = buffer;
 }
 
 static void access(waits *w, uint32_t buffer, uint32_t action, int writes) {
@@ -225,17 +242,19 @@ static int32_t plan_waits(schedule *s, ops_error *error) {
   waits *w = calloc(1, sizeof *w);
   uint32_t *writer = malloc((count + 1) * sizeof *writer);
   uint32_t *accesses = malloc((count + 1) * QUEUES * sizeof *accesses);
-  int32_t status = w && writer && accesses ? OPS_OK : rt_builder_exhausted(error);
+  uint32_t *owners = malloc((count + 1) * sizeof *owners);
+  int32_t status = w && writer && accesses && owners ? OPS_OK : rt_builder_exhausted(error);
   if (status == OPS_OK) {
     memset(writer, 0xff, count * sizeof *writer);
     memset(accesses, 0xff, count * QUEUES * sizeof *accesses);
-    *w = (waits){.s = s, .writer = writer, .accesses = accesses};
+    *w = (waits){.s = s, .writer = writer, .accesses = accesses, .owners = owners};
   }
   for (uint32_t i = 0; status == OPS_OK && i < plan->action_count; ++i)
     status = plan_action_waits(w, i, error);
   free(w);
   free(writer);
   free(accesses);
+  free(owners);
   return status;
 }
 

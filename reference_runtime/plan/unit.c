@@ -39,9 +39,8 @@ static const rt_value *input_of(const work *w, uint32_t i) {
   return w->unit->inputs[i];
 }
 
-static int32_t broken(const work *w, ops_error *error, const char *what) {
-  return ops_error_set(error, OPS_ERROR_INTERNAL, "provider %s: prepare %s",
-                       w->unit->device->name, what);
+static int32_t broken(ops_error *error, const char *what) {
+  return ops_error_set(error, OPS_ERROR_INTERNAL, "its prepare %s", what);
 }
 
 // ---- Contents -------------------------------------------------------------------------------
@@ -310,23 +309,23 @@ static void list_aliases(work *w) {
 
 static int32_t check_reply(const work *w, ops_error *error) {
   const ops_prepare_reply *reply = &w->reply;
-  if (!reply->prepared) return broken(w, error, "answered OK without a prepared object");
+  if (!reply->prepared) return broken(error, "answered OK without a prepared object");
   const uint64_t alignment = reply->workspace_alignment;
   if (alignment & (alignment - 1))
-    return broken(w, error, "states a workspace alignment that is no power of two");
+    return broken(error, "states a workspace alignment that is no power of two");
   const int32_t kind = reply->workspace_memory_kind;
   if (kind < 0 || kind >= OPS_MEMORY_KIND_COUNT)
-    return broken(w, error, "states an unknown memory kind for its workspace");
+    return broken(error, "states an unknown memory kind for its workspace");
   for (uint32_t i = 0; i < w->unit->output_count; ++i) {
     const ops_output_info *info = &w->infos[i];
     if (!w->unit->outputs[i]) continue;
     if (info->mode < OPS_SHAPE_KNOWN || info->mode > OPS_SHAPE_HOST_SYNC)
-      return broken(w, error, "states an unknown mode for an output's shape");
+      return broken(error, "states an unknown mode for an output's shape");
     if (info->mode == OPS_SHAPE_HOST_SYNC) continue;
     if (info->rank < 0 || info->rank > OPS_MAX_RANK)
-      return broken(w, error, "left an output without a valid rank");
+      return broken(error, "left an output without a valid rank");
     for (int32_t k = 0; k < info->rank; ++k)
-      if (info->dims[k] < 0) return broken(w, error, "states a negative dimension");
+      if (info->dims[k] < 0) return broken(error, "states a negative dimension");
   }
   return OPS_OK;
 }
@@ -368,8 +367,7 @@ static int32_t prepare(work *w, ops_error *error) {
       if (w->alias_of[i] < 0 || alias_holds(w, i)) continue;
       if (w->alias_flags[i] & OPS_ALIAS_MUST) {
         w->unit->api->prepared_destroy(w->reply.prepared);
-        return broken(w, error,
-                      "states another size than the input that the output must share");
+        return broken(error, "states another size than the input that the output must share");
       }
       w->alias_of[i] = -1;
       retry = 1;

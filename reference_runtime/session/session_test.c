@@ -543,6 +543,52 @@ static void concurrent_runs_do_not_meet(void **state) {
   run_threads("data_shape", SET(reference_only));
 }
 
+typedef struct shape_work {
+  opsrt_session *session;
+  int64_t first;
+  int failures;
+} shape_work;
+
+// Runs "mlp" on ever other numbers of rows, so that plans are built and evicted all the time.
+static void *run_shapes(void *context) {
+  shape_work *work = context;
+  float zeros[4 * 12] = {0};
+  for (int64_t i = 0; i < 40; ++i) {
+    const int64_t dims[2] = {1 + (work->first * 5 + i * 7) % 12, 4};
+    const opsrt_value x = {.name = "x",
+                           .type = OPS_TYPE_FLOAT,
+                           .rank = 2,
+                           .dims = dims,
+                           .data = zeros,
+                           .size = (uint64_t)dims[0] * 16};
+    opsrt_result *result = NULL;
+    const int good = opsrt_session_run(work->session, &x, 1, &result, NULL) == OPS_OK &&
+                     opsrt_result_output(result, 0)->dims[0] == dims[0];
+    work->failures += !good;
+    opsrt_result_destroy(result);
+  }
+  return NULL;
+}
+
+static void concurrent_runs_may_evict_each_other(void **state) {
+  (void)state;
+  ops_error error = OPS_ERROR_INIT;
+  opsrt_session *session =
+      open_case("mlp", SET(npu_probe), (opsrt_session_options){.max_plans = 2}, &error);
+  assert_non_null(session);
+  pthread_t threads[4];
+  shape_work work[4];
+  for (int i = 0; i < 4; ++i) {
+    work[i] = (shape_work){session, i, 0};
+    assert_int_equal(pthread_create(&threads[i], NULL, run_shapes, &work[i]), 0);
+  }
+  for (int i = 0; i < 4; ++i) {
+    pthread_join(threads[i], NULL);
+    assert_int_equal(work[i].failures, 0);
+  }
+  opsrt_session_destroy(session);
+}
+
 // ---- Profile --------------------------------------------------------------------------------
 
 static void a_profile_shows_copies_and_kernels(void **state) {
@@ -597,6 +643,7 @@ int main(void) {
       cmocka_unit_test(unaligned_inputs_are_fine),
       cmocka_unit_test(strings_go_through),
       cmocka_unit_test(concurrent_runs_do_not_meet),
+      cmocka_unit_test(concurrent_runs_may_evict_each_other),
       cmocka_unit_test(a_profile_shows_copies_and_kernels),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,6 +131,8 @@ def standard(folder):
                 node("Neg", "a", "z")],
                [value("x", np.float32, ["N", 4]), value("w", np.float32, ["N", 4])],
                [value("y", np.float32, None), value("z", np.float32, None)], (), {"x": x, "w": tensor((3, 4))})
+    write_case(folder, "group_plain_one", [node("Add", "x x", "a"), node("Relu", "a", "b"), node("Add", "b a", "y")],
+               [value("x", np.float32, ["N", 4])], [value("y", np.float32, None)], (), {"x": x})
 
 
 def probe(folder):

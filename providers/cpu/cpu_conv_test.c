@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Conv and ConvTranspose against the definition, summed in double in this file, under the dot
+// bound: |error| <= 2 K units of half the last place of the sum of magnitudes. Small integers
+// must come out exactly.
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+// cmocka wants the headers above first.
+#include <cmocka.h>
+
+#include "cpu_test_util.h"
+
+typedef struct conv_case {
+  const char *name;
+  int32_t transposed;
+  int32_t spatial;
+  int64_t batch, channels, filters, groups;
+  int64_t in[3], kernel[3], strides[3], dilations[3], begin[3], end[3];
+  int32_t bias;
+} conv_case;
+
+static const conv_case kCases[] = {
+    {"plain", 0, 2, 2, 3, 8, 1, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1},
+    {"strided", 0, 2, 1, 16, 32, 1, {17, 15}, {3, 5}, {2, 3}, {1, 1}, {1, 0}, {0, 2}, 0},
+    {"dilated", 0, 2, 1, 4, 6, 2, {13, 14}, {3, 2}, {1, 2}, {2, 3}, {2, 1}, {3, 0}, 1},
+    {"depthwise", 0, 2, 2, 19, 19, 19, {14, 13}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1},
+    {"depthwise_strided",
+     0,
+     2,
+     1,
+     32,
+     32,
+     32,
+     {15, 37},
+     {5, 5},
+     {2, 2},
+     {1, 1},
+     {2, 2},
+     {2, 2},
+     1},
+    {"depthwise_dilated",
+     0,
+     2,
+     1,
+     5,
+     5,
+     5,
+     {15, 19},
+     {3, 3},
+     {1, 1},
+     {2, 2},
+     {2, 1},
+     {1, 2},
+     0},
+    {"depthwise_wide_pads",
+     0,
+     2,
+     1,
+     4,
+     4,
+     4,
+     {3, 2},
+     {5, 5},
+     {1, 2},
+     {1, 1},
+     {4, 4},
+     {4, 4},
+     1},
+    {"depthwise_twice", 0, 2, 1, 6, 12, 6, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 1},
+    {"pointwise", 0, 2, 2, 24, 40, 1, {7, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1},
+    {"pointwise_strided", 0, 2, 1, 8, 8, 1, {7, 9}, {1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, 0},
+    {"one_pixel", 0, 2, 1, 33, 17, 1, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1},
+    {"line", 0, 1, 2, 6, 9, 3, {31}, {4}, {3}, {2}, {5}, {1}, 1},
+    {"volume",
+     0,
+     3,
+     1,
+     4,
+     5,
+     1,
+     {5, 6, 7},
+     {2, 3, 3},
+     {1, 2, 1},
+     {1, 1, 2},
+     {1, 0, 2},
+     {0, 1, 1},
+     1},
+    {"volume_depthwise",
+     0,
+     3,
+     1,
+     3,
+     3,
+     3,
+     {5, 6, 7},
+     {3, 3, 3},
+     {1, 1, 1},
+     {1, 1, 1},
+     {1, 1, 1},
+     {1, 1, 1},
+     0},
+    {"up_twice", 1, 2, 1, 24, 24, 1, {7, 9}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, 1},
+    {"up_padded", 1, 2, 2, 6, 8, 2, {5, 6}, {3, 4}, {2, 3}, {1, 1}, {1, 2}, {1, 0}, 1},
+    {"up_dilated", 1, 2, 1, 4, 4, 4, {5, 6}, {3, 3}, {2, 1}, {2, 2}, {2, 1}, {1, 3}, 0},
+    {"up_line", 1, 1, 1, 5, 7, 1, {11}, {4}, {3}, {1}, {1}, {2}, 1},
+};
+
+static void get_shapes(const conv_case *c, int64_t *x, int64_t *w, int64_t *y) {
+  x[0] = y[0] = c->batch;
+  x[1] = c->channels;
+  y[1] = c->filters;
+  w[0] = c->transposed ? c->channels : c->filters;
+  w[1] = (c->transposed ? c->filters : c->channels) / c->groups;
+  for (int32_t i = 0; i < c->spatial; ++i) {
+    const int64_t extent = (c->kernel[i] - 1) * c->dilations[i] + 1;
+    const int64_t pads = c->begin[i] + c->end[i];
+    x[2 + i] = c->in[i];
+    w[2 + i] = c->kernel[i];
+    y[2 + i] = c->transposed ? (c->in[i] - 1) * c->strides[i] + extent - pads
+                             : (c->in[i] + pads - extent) / c->strides[i] + 1;
+  }
+}
+
+// Walks an index of `rank` dimensions; returns 0 behind the last.
+static int step(int64_t *index, const int64_t *dims, int32_t rank) {
+  for (int32_t d = rank - 1; d >= 0; --d) {
+    if (++index[d] < dims[d]) return 1;
+    index[d] = 0;
+  }
+  return 0;
+}
+
+static int64_t offset(const int64_t *index, const int64_t *dims, int32_t rank) {
+  int64_t at = 0;
+  for (int32_t d = 0; d < rank; ++d) at = at * dims[d] + index[d];
+  return at;
+}
+
+// Adds every product of the definition to the output element that it belongs to, and its
+// magnitude to `sizes`.
+static void define(const conv_case *c, const test_tensor *x, const test_tensor *w,
+                   const int64_t *y_dims, double *sums, double *sizes) {
+  int64_t out[5] = {0}, tap[5] = {0};
+  const int64_t per_group_in = c->channels / c->groups, per_group_out = c->filters / c->groups;
+  do {
+    const int64_t group = out[1] / per_group_out;
+    int64_t taps[4] = {per_group_in};
+    for (int32_t i = 0; i < c->spatial; ++i) taps[1 + i] = c->kernel[i];
+    memset(tap, 0, sizeof tap);
+    const int64_t at = offset(out, y_dims, 2 + c->spatial);
+    do {
+      int64_t xi[5] = {out[0], group * per_group_in + tap[0]}, wi[5] = {0};
+      int inside = 1;
+      wi[0] = c->transposed ? xi[1] : out[1];
+      wi[1] = c->transposed ? out[1] % per_group_out : tap[0];
+      for (int32_t i = 0; i < c->spatial; ++i) {
+        int64_t p = c->transposed ? out[2 + i] + c->begin[i] - tap[1 + i] * c->dilations[i]
+                                  : out[2 + i] * c->strides[i] - c->begin[i] +
+                                        tap[1 + i] * c->dilations[i];
+        if (c->transposed && p % c->strides[i] != 0) inside = 0;
+        if (c->transposed) p = p < 0 ? -1 : p / c->strides[i];
+        if (p < 0 || p >= c->in[i]) inside = 0;
+        xi[2 + i] = p;
+        wi[2 + i] = tap[1 + i];
+      }
+      if (!inside) continue;
+      const double product = (double)test_floats(x)[offset(xi, x->dims, x->rank)] *
+                             (double)test_floats(w)[offset(wi, w->dims, w->rank)];
+      sums[at] += product;
+      sizes[at] += fabs(product);
+    } while (step(tap, taps, 1 + c->spatial));
+  } while (step(out, y_dims, 2 + c->spatial));
+}
+
+static void make_node(const conv_case *c, test_node *node) {
+  int64_t pads[6];
+  for (int32_t i = 0; i < c->spatial; ++i) {
+    pads[i] = c->begin[i];
+    pads[c->spatial + i] = c->end[i];
+  }
+  test_node_init(node, c->transposed ? "ConvTranspose" : "Conv", 11);
+  test_add_ints(node, "pads", 2 * c->spatial, pads);
+  test_add_ints(node, "strides", c->spatial, c->strides);
+  test_add_ints(node, "dilations", c->spatial, c->dilations);
+  test_add_int(node, "group", c->groups);
+}
+
+static void check_case(test_device *test, const conv_case *c, int exact, int constant) {
+  int64_t x_dims[5], w_dims[5], y_dims[5];
+  test_node node;
+  get_shapes(c, x_dims, w_dims, y_dims);
+  make_node(c, &node);
+  test_tensor x = test_random(1, exact, 2 + c->spatial, x_dims);
+  test_tensor w = test_random(2, exact, 2 + c->spatial, w_dims);
+  test_tensor b = test_random(3, exact, 1, &c->filters);
+  w.constant = b.constant = constant;
+  const test_tensor *inputs[3] = {&x, &w, &b};
+  test_tensor y = test_compute(test, &node, inputs, c->bias ? 3 : 2, OPS_TYPE_FLOAT);
+  test_tensor sums = test_zeros(OPS_TYPE_DOUBLE, 2 + c->spatial, y_dims);
+  test_tensor sizes = test_zeros(OPS_TYPE_DOUBLE, 2 + c->spatial, y_dims);
+  assert_int_equal(y.count, sums.count);
+  assert_memory_equal(y.dims, y_dims, (size_t)(2 + c->spatial) * sizeof *y_dims);
+  define(c, &x, &w, y_dims, sums.data, sizes.data);
+  const double terms = (double)(w.count / w.dims[0] * (c->transposed ? c->channels : 1) + 1);
+  for (int64_t i = 0; i < y.count; ++i) {
+    const int64_t filter = i / (y.count / c->batch / c->filters) % c->filters;
+    const double bias = c->bias ? (double)test_floats(&b)[filter] : 0.0;
+    const double expected = ((double *)sums.data)[i] + bias;
+    const double size = ((double *)sizes.data)[i] + fabs(bias);
+    const double allowed = exact ? 0 : 2 * terms * size * 0x1p-24;
+    if (!(fabs((double)test_floats(&y)[i] - expected) <= allowed))
+      fail_msg("%s, exact %d, constant %d: element %lld: expected %.9g, found %.9g", c->name,
+               exact, constant, (long long)i, expected, (double)test_floats(&y)[i]);
+  }
+  test_drop(&x);
+  test_drop(&w);
+  test_drop(&b);
+  test_drop(&y);
+  test_drop(&sums);
+  test_drop(&sizes);
+}
+
+static void definition_holds(void **state) {
+  test_device test;
+  (void)state;
+  test_open(&test, NULL);
+  for (size_t i = 0; i < sizeof kCases / sizeof *kCases; ++i)
+    for (int variant = 0; variant < 4; ++variant)
+      check_case(&test, &kCases[i], variant & 1, variant >> 1);
+  test_close(&test);
+}
+
+// ONNX's formula for SAME: output = ceil(input / stride), the odd pad goes to the named side.
+static void automatic_pads(void **state) {
+  test_device test;
+  (void)state;
+  test_open(&test, NULL);
+  for (int upper = 0; upper < 2; ++upper) {
+    test_node automatic, explicit;
+    test_node_init(&automatic, "Conv", 11);
+    test_add_string(&automatic, "auto_pad", upper ? "SAME_UPPER" : "SAME_LOWER");
+    test_node_init(&explicit, "Conv", 11);
+    test_add_ints(&explicit, "pads", 4,
+                  upper ? (const int64_t[]){1, 0, 2, 1} : (const int64_t[]){2, 1, 1, 0});
+    test_tensor x = test_random(1, 1, TEST_DIMS(1, 2, 6, 5));
+    test_tensor w = test_random(2, 1, TEST_DIMS(3, 2, 4, 2));
+    const test_tensor *inputs[2] = {&x, &w};
+    test_tensor a = test_compute(&test, &automatic, inputs, 2, OPS_TYPE_FLOAT);
+    test_tensor b = test_compute(&test, &explicit, inputs, 2, OPS_TYPE_FLOAT);
+    assert_memory_equal(a.dims, ((const int64_t[]){1, 3, 6, 5}), 4 * sizeof(int64_t));
+    assert_memory_equal(a.data, b.data, (size_t)b.count * sizeof(float));
+    test_drop(&x);
+    test_drop(&w);
+    test_drop(&a);
+    test_drop(&b);
+  }
+  test_close(&test);
+}
+
+// Without channels there is nothing to sum: the bias remains. Without a batch there is nothing.
+static void empty_shapes(void **state) {
+  test_device test;
+  test_node node;
+  (void)state;
+  test_open(&test, NULL);
+  test_node_init(&node, "Conv", 11);
+  test_tensor x = test_random(1, 0, TEST_DIMS(2, 0, 4, 4));
+  test_tensor w = test_random(2, 0, TEST_DIMS(3, 0, 3, 3));
+  test_tensor b = test_random(3, 0, TEST_DIMS(3));
+  const test_tensor *inputs[3] = {&x, &w, &b};
+  test_tensor y = test_compute(&test, &node, inputs, 3, OPS_TYPE_FLOAT);
+  assert_int_equal(y.count, 2 * 3 * 2 * 2);
+  for (int64_t i = 0; i < y.count; ++i)
+    assert_true(test_floats(&y)[i] == test_floats(&b)[i / 4 % 3]);
+  test_tensor none = test_random(1, 0, TEST_DIMS(0, 2, 4, 4));
+  test_tensor w2 = test_random(2, 0, TEST_DIMS(3, 2, 3, 3));
+  const test_tensor *empty[2] = {&none, &w2};
+  test_tensor nothing = test_compute(&test, &node, empty, 2, OPS_TYPE_FLOAT);
+  assert_memory_equal(nothing.dims, ((const int64_t[]){0, 3, 2, 2}), 4 * sizeof(int64_t));
+  test_tensor *all[] = {&x, &w, &b, &y, &none, &w2, &nothing};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) test_drop(all[i]);
+  test_close(&test);
+}
+
+static void refusals_and_errors(void **state) {
+  test_device test;
+  test_node node;
+  test_run run;
+  ops_claim claim;
+  ops_error error = OPS_ERROR_INIT;
+  const int32_t type = OPS_TYPE_FLOAT;
+  (void)state;
+  test_open(&test, NULL);
+  test_tensor x = test_random(1, 0, TEST_DIMS(1, 3, 4, 4));
+  test_tensor w = test_random(2, 0, TEST_DIMS(2, 3, 5, 5));
+  const test_tensor *inputs[2] = {&x, &w};
+  test_node_init(&node, "Conv", 11);
+  test_add_ints(&node, "strides", 2, (const int64_t[]){0, 1});
+  assert_int_equal(test_prepare(&test, &node, inputs, 2, &type, 1, &run, &claim, &error),
+                   OPS_ERROR_UNSUPPORTED);
+  assert_int_equal(claim.reason, OPS_REASON_ATTRIBUTE);
+  assert_non_null(strstr(claim.text, "strides"));
+  test_node_init(&node, "Conv", 11);
+  assert_int_equal(test_prepare(&test, &node, inputs, 2, &type, 1, &run, &claim, &error),
+                   OPS_ERROR_INVALID_ARGUMENT);
+  assert_non_null(strstr(error.message, "a window of 5 does not fit into 4"));
+  test_add_int(&node, "group", 2);
+  assert_int_equal(test_prepare(&test, &node, inputs, 2, &type, 1, &run, &claim, &error),
+                   OPS_ERROR_INVALID_ARGUMENT);
+  assert_non_null(strstr(error.message, "channels"));
+  test_drop(&x);
+  test_drop(&w);
+  test_close(&test);
+}
+
+// ---- One prepared object, many threads ------------------------------------------------------
+
+typedef struct shared_run {
+  const test_run *run;
+  const test_tensor *expected;
+  int failures;
+} shared_run;
+
+static void *run_often(void *argument) {
+  shared_run *shared = argument;
+  ops_error error = OPS_ERROR_INIT;
+  test_tensor y =
+      test_zeros(shared->expected->type, shared->expected->rank, shared->expected->dims);
+  for (int i = 0; i < 20; ++i) {
+    if (test_execute(shared->run, &y, &error) != OPS_OK) ++shared->failures;
+    if (memcmp(y.data, shared->expected->data, (size_t)y.count * sizeof(float)) != 0)
+      ++shared->failures;
+  }
+  test_drop(&y);
+  return NULL;
+}
+
+static void concurrent_runs(void **state) {
+  enum { THREADS = 6 };
+  test_device test;
+  test_node node;
+  test_run run;
+  ops_claim claim;
+  ops_error error = OPS_ERROR_INIT;
+  const int32_t type = OPS_TYPE_FLOAT;
+  pthread_t threads[THREADS];
+  shared_run shared[THREADS];
+  (void)state;
+  test_open(&test, NULL);
+  test_node_init(&node, "Conv", 11);
+  test_tensor x = test_random(1, 1, TEST_DIMS(1, 8, 12, 12));
+  test_tensor w = test_random(2, 1, TEST_DIMS(24, 8, 3, 3));
+  const test_tensor *inputs[2] = {&x, &w};
+  test_tensor expected = test_compute(&test, &node, inputs, 2, OPS_TYPE_FLOAT);
+  w.constant = 1;
+  assert_int_equal(test_prepare(&test, &node, inputs, 2, &type, 1, &run, &claim, &error),
+                   OPS_OK);
+  for (int i = 0; i < THREADS; ++i) {
+    shared[i] = (shared_run){&run, &expected, 0};
+    assert_int_equal(pthread_create(&threads[i], NULL, run_often, &shared[i]), 0);
+  }
+  for (int i = 0; i < THREADS; ++i) pthread_join(threads[i], NULL);
+  for (int i = 0; i < THREADS; ++i) assert_int_equal(shared[i].failures, 0);
+  test_finish(&run);
+  test_drop(&x);
+  test_drop(&w);
+  test_drop(&expected);
+  test_close(&test);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(definition_holds), cmocka_unit_test(automatic_pads),
+      cmocka_unit_test(empty_shapes),     cmocka_unit_test(refusals_and_errors),
+      cmocka_unit_test(concurrent_runs),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

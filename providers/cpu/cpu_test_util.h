@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs single nodes on the built provider library, as a host would: open, claim, create,
+// prepare, execute. Outputs and workspace are heap blocks of exactly the size that prepare
+// states, poisoned before each run, so that a sanitizer sees every overrun.
+#ifndef CPU_TEST_UTIL_H_
+#define CPU_TEST_UTIL_H_
+
+#include <ops/ops.h>
+#include <ops_support/error.h>
+
+#include "loader/host.h"
+#include "loader/library.h"
+
+typedef struct test_device {
+  ops_library *library;
+  ops_host *host;
+  const ops_provider *provider;
+  ops_instance *instance;
+  ops_device *device;
+} test_device;
+
+// Fails the test if anything does. `options` may be NULL: two workers.
+void test_open(test_device *test, const ops_host_options *options);
+void test_close(test_device *test);
+
+typedef struct test_tensor {
+  int32_t type;
+  int32_t rank;
+  int64_t dims[8];
+  int64_t strides[8];
+  int64_t count;
+  void *data;        // owned
+  int32_t constant;  // contents are given with the node, not only when it runs
+} test_tensor;
+
+#define TEST_DIMS(...)                                                                     \
+  (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { \
+    __VA_ARGS__                                                                            \
+  }
+
+test_tensor test_zeros(int32_t type, int32_t rank, const int64_t *dims);
+// float, uniform in [-1, 1] or, if `exact`, integers from -4 to 4. Depends on `seed` alone.
+test_tensor test_random(uint32_t seed, int exact, int32_t rank, const int64_t *dims);
+test_tensor test_int64s(int32_t rank, const int64_t *dims, const int64_t *values);
+void test_drop(test_tensor *tensor);
+static inline float *test_floats(const test_tensor *tensor) {
+  return tensor->data;
+}
+
+#define TEST_ATTRIBUTES 8
+#define TEST_INTS 8
+
+typedef struct test_node {
+  const char *op;
+  int32_t opset;
+  uint64_t attribute_count;
+  ops_attribute attributes[TEST_ATTRIBUTES];
+  int64_t ints[TEST_ATTRIBUTES][TEST_INTS];
+  float floats[TEST_ATTRIBUTES];
+  ops_str strings[TEST_ATTRIBUTES];
+} test_node;
+
+void test_node_init(test_node *node, const char *op, int32_t opset);
+void test_add_int(test_node *node, const char *name, int64_t value);
+void test_add_ints(test_node *node, const char *name, int32_t count, const int64_t *values);
+void test_add_float(test_node *node, const char *name, float value);
+void test_add_string(test_node *node, const char *name, const char *value);
+
+#define TEST_ARGUMENTS 5
+
+// A kernel with one prepared object.
+typedef struct test_run {
+  test_device *test;
+  const ops_kernel_def *def;
+  ops_kernel *kernel;
+  ops_prepared *prepared;
+  uint64_t input_count, output_count;
+  const test_tensor *inputs[TEST_ARGUMENTS];
+  test_tensor outputs[TEST_ARGUMENTS];
+  uint64_t workspace_size;
+} test_run;
+
+// Claims, creates and prepares. A NULL input is absent. `types` are those of the outputs. On
+// failure everything is released, and *out_claim says whether the node was claimed.
+int32_t test_prepare(test_device *test, const test_node *node, const test_tensor *const *inputs,
+                     uint64_t input_count, const int32_t *types, uint64_t output_count,
+                     test_run *out_run, ops_claim *out_claim, ops_error *error);
+// Runs into the given outputs (those of the run, or others of the same shapes).
+int32_t test_execute(const test_run *run, test_tensor *outputs, ops_error *error);
+void test_finish(test_run *run);
+
+// All of it, for one output. Fails the test on any error; the caller frees the result.
+test_tensor test_compute(test_device *test, const test_node *node,
+                         const test_tensor *const *inputs, uint64_t input_count, int32_t type);
+
+#endif  // CPU_TEST_UTIL_H_

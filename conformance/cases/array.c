@@ -112,13 +112,18 @@ static int32_t append_input(oc_inputs *inputs, const oc_case *item, size_t param
   return oc_fill_array(item, param, stream, array, error);
 }
 
-int32_t oc_inputs_init(oc_inputs *inputs, const oc_case *item, ops_error *error) {
-  memset(inputs, 0, sizeof *inputs);
-  const oc_contract *contract = item->contract;
-  size_t last = 0;  // arguments after the last one given are not named at all
-  for (size_t i = 0; i < contract->input_count; ++i) {
+// Arguments after the last one given are not named at all.
+static size_t count_named(const oc_case *item) {
+  size_t last = 0;
+  for (size_t i = 0; i < item->contract->input_count; ++i) {
     if (item->inputs[i].count > 0) last = i + 1;
   }
+  return last;
+}
+
+int32_t oc_inputs_init(oc_inputs *inputs, const oc_case *item, ops_error *error) {
+  memset(inputs, 0, sizeof *inputs);
+  const size_t last = count_named(item);
   int32_t status = OPS_OK;
   for (size_t i = 0; i < last && status == OPS_OK; ++i) {
     const oc_row_input *input = &item->inputs[i];
@@ -150,9 +155,10 @@ void oc_inputs_finish(oc_inputs *inputs) {
 
 void oc_inputs_print(const oc_case *item, char *text, size_t size) {
   const oc_binding binding = oc_case_binding(item);
+  const size_t last = count_named(item);
   size_t used = 0;
   if (size > 0) text[0] = 0;
-  for (size_t i = 0; i < item->contract->input_count; ++i) {
+  for (size_t i = 0; i < last; ++i) {
     const oc_row_input *input = &item->inputs[i];
     const char *type = oc_element_name(oc_binding_type(&binding, &item->contract->inputs[i]));
     for (size_t k = 0; k < (input->count ? input->count : 1) && used < size; ++k) {

@@ -29,6 +29,11 @@
 #define EXACT_LIMIT 8
 #define WIDE_REACH 42  // a third of float's exponents; double takes no more
 
+typedef struct integer_range {
+  int64_t low;
+  uint64_t high;  // as a number: uint64 reaches beyond int64
+} integer_range;
+
 typedef struct fill_job {
   const oc_case *item;
   const oc_param *param;
@@ -37,7 +42,7 @@ typedef struct fill_job {
   int32_t type;
   const oc_element_format *format;  // NULL: integers
   oc_interval range;
-  bool bounded;       // both ends finite
+  integer_range integers;
   int64_t exact_low;  // exact_integer
   int64_t exact_high;
   double exact_density;  // share of elements that are not zero
@@ -119,24 +124,53 @@ static double draw_special(const fill_job *job, oc_random *random) {
 
 // ---- Integers -------------------------------------------------------------------------------
 
-typedef struct integer_range {
-  int64_t low;
-  uint64_t high;  // as a number: uint64 reaches beyond int64
-} integer_range;
+// A bound as an integer: exact where the expression is one, for a double cannot hold the ends
+// of 64-bit types.
+static bool exact_bound(const oc_expr *expr, const oc_expr_env *env, int64_t *out_bound) {
+  oc_expr_value value;
+  if (!expr || oc_expr_eval(expr, env, &value, NULL) != OPS_OK) return false;
+  if (value.kind != OC_EXPR_INT) return false;
+  *out_bound = value.i;
+  return true;
+}
 
-static integer_range integers_of(const fill_job *job) {
-  integer_range range = {oc_element_lowest(job->type), oc_element_highest(job->type)};
-  const double low = ceil(job->range.lo), high = floor(job->range.hi);
-  if (low > (double)range.low) range.low = low >= 0x1p63 ? INT64_MAX : (int64_t)low;
-  if (job->range.lo_open && (double)range.low == job->range.lo) ++range.low;
-  if (high < (double)range.high) range.high = high < 0 ? 0 : (uint64_t)high;
-  if (high < 0 && high >= -0x1p63) range.high = (uint64_t)(int64_t)high;  // two's complement
-  if (job->range.hi_open && (double)(int64_t)range.high == job->range.hi) --range.high;
-  return range;
+static void raise_low(integer_range *range, int64_t low) {
+  if (low > range->low) range->low = low;
+}
+
+// `high` is compared as a number with a bound that is kept in two's complement.
+static void lower_high(integer_range *range, int64_t high) {
+  const bool negative = (int64_t)range->high < 0 && range->low < 0;
+  const bool lower = high < 0 ? !negative || high < (int64_t)range->high
+                              : !negative && (uint64_t)high < range->high;
+  if (lower) range->high = (uint64_t)high;
+}
+
+static int64_t clamp_to_int64(double value) {
+  return value >= 0x1p63 ? INT64_MAX : value <= -0x1p63 ? INT64_MIN : (int64_t)value;
+}
+
+static integer_range integers_of(const fill_job *job, const oc_range *range,
+                                 const oc_expr_env *env) {
+  integer_range out = {oc_element_lowest(job->type), oc_element_highest(job->type)};
+  int64_t bound;
+  if (exact_bound(range->lo, env, &bound)) {
+    raise_low(&out, bound + (job->range.lo_open ? 1 : 0));
+  } else if (!isinf(job->range.lo)) {
+    const double low = ceil(job->range.lo);
+    raise_low(&out, clamp_to_int64(low) + (job->range.lo_open && low == job->range.lo));
+  }
+  if (exact_bound(range->hi, env, &bound)) {
+    lower_high(&out, bound - (job->range.hi_open ? 1 : 0));
+  } else if (!isinf(job->range.hi) && job->range.hi < 0x1p63) {
+    const double high = floor(job->range.hi);
+    lower_high(&out, clamp_to_int64(high) - (job->range.hi_open && high == job->range.hi));
+  }
+  return out;
 }
 
 static int64_t draw_integer(const fill_job *job, oc_random *random) {
-  const integer_range range = integers_of(job);
+  const integer_range range = job->integers;
   return oc_random_integer(random, range.low, (int64_t)range.high);
 }
 
@@ -146,7 +180,7 @@ static int64_t draw_integer_exact(const fill_job *job, oc_random *random) {
 }
 
 static int64_t draw_integer_special(const fill_job *job, oc_random *random) {
-  const integer_range range = integers_of(job);
+  const integer_range range = job->integers;
   const int64_t values[] = {range.low, (int64_t)range.high, 0, 1, -1, range.low + 1};
   uint64_t which;
   if (!in_dense_part(job, random->index, sizeof values / sizeof *values, &which)) {
@@ -179,10 +213,22 @@ static const fill_row kFills[OC_FILL_COUNT] = {
     [OC_FILL_STRATA] = {draw_range, draw_integer, false, true},
 };
 
+static bool in_integers(const fill_job *job, int64_t value) {
+  const integer_range *range = &job->integers;
+  if (job->type == OPS_TYPE_UINT64) return true;
+  return value >= range->low && value <= (int64_t)range->high;
+}
+
+// Patterns of integers outside the range are left out.
 static void write_patterns(const fill_job *job, oc_array *array) {
   const uint64_t mask = UINT64_MAX >> (64 - oc_element_bits(job->type));
   for (int64_t i = 0; i < array->count; ++i) {
     oc_element_store_bits(job->type, array->data, (uint64_t)i, (uint64_t)i & mask);
+    if (job->format) continue;
+    const int64_t value = (int64_t)oc_element_load(job->type, array->data, (uint64_t)i);
+    if (in_integers(job, value) && (value != 0 || !job->param->nonzero)) continue;
+    oc_random random = oc_random_at(job->item->seed, job->stream, (uint64_t)i);
+    oc_element_store_int(job->type, array->data, (uint64_t)i, draw_integer(job, &random));
   }
 }
 
@@ -301,6 +347,8 @@ int32_t oc_fill_array(const oc_case *item, size_t param, uint32_t stream, oc_arr
   if (status != OPS_OK && !item->error) return status;
   // A spoilt node may leave its ranges without meaning; it is to be refused whatever it holds.
   if (status != OPS_OK) job.range = (oc_interval){.lo = 0, .hi = 1};
+  const oc_expr_env env = oc_binding_env(&binding);
+  if (!job.format) job.integers = integers_of(&job, range, &env);
   const fill_row *row = &kFills[item->fill];
   if (item->fill == OC_FILL_EXACT_INTEGER) bound_exact(&job);
   if (item->fill == OC_FILL_EVERY && array->type != OPS_TYPE_BOOL &&

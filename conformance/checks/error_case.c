@@ -162,12 +162,6 @@ static bool create_base(oc_trial *trial) {
   return status == OPS_OK || unusable(trial, "memory", status, &error);
 }
 
-static void close_kernel(oc_trial *trial) {
-  oc_kernel_release(&trial->kernel);
-  oc_launch_finish(&trial->launches[0]);
-  oc_kernel_finish(&trial->kernel);
-}
-
 // ---- The two together -----------------------------------------------------------------------
 
 // A trial about the valid node that shares the bench and the result with `trial`. *out_asked:
@@ -197,7 +191,7 @@ static oc_trial *base_trial(oc_trial *trial, base_node *base, int32_t *out_asked
 
 static void finish_base(oc_trial *valid, base_node *base) {
   if (valid) {
-    close_kernel(valid);
+    oc_trial_close_kernel(valid);
     for (size_t i = 0; i < OC_NODE_MAX_OUTPUTS; ++i) oc_array_finish(&valid->got[0][i]);
     oc_expected_finish(&valid->expected);
     oc_inputs_finish(&valid->inputs);
@@ -223,14 +217,14 @@ static bool reuse_kernel(oc_trial *trial, oc_trial *valid) {
 static bool judge_pair(oc_trial *trial, oc_trial *valid) {
   ops_error error = OPS_ERROR_INIT;
   if (!open_base(valid)) return false;
-  close_kernel(valid);
+  oc_trial_close_kernel(valid);
   int32_t status;
   const refusal where = try_node(trial, &status, &error);
   if (!check_refusal(trial, where, status, &error)) return false;
   const bool same_kernel =
       where == REFUSED_BY_EXECUTE && values_only(trial->item->error, trial->item->contract);
   if (same_kernel && !reuse_kernel(trial, valid)) return false;
-  close_kernel(trial);
+  oc_trial_close_kernel(trial);
   for (size_t i = 0; i < OC_NODE_MAX_OUTPUTS; ++i) oc_array_finish(&valid->got[0][i]);
   return open_base(valid) && create_base(valid) && run_base(valid);
 }

@@ -25,10 +25,22 @@ static int32_t run_launch(oc_kernel *kernel, const oc_inputs *inputs, oc_array *
   return status;
 }
 
+// Inputs whose contents the contract fixes are constants for the oracle: it may need to know
+// them.
+static uint64_t fixed_inputs(const oc_case *item, const oc_inputs *inputs) {
+  uint64_t mask = 0;
+  for (size_t i = 0; i < inputs->count; ++i) {
+    const oc_value *contents = &item->inputs[inputs->params[i]].contents;
+    if (contents->kind != OC_VALUE_NONE) mask |= (uint64_t)1 << i;
+  }
+  return mask;
+}
+
 // Claim to prepare on the oracle.
 static int32_t prepare_oracle(oc_kernel *kernel, oc_bench *bench, const oc_case *item,
                               const oc_inputs *inputs, bool absolute, ops_error *error) {
-  const oc_node_options options = {.absolute = absolute};
+  const oc_node_options options = {.constants = fixed_inputs(item, inputs),
+                                   .absolute = absolute};
   int32_t status = oc_kernel_init(kernel, &bench->oracle, NULL, item, inputs, &options, error);
   if (status == OPS_OK) status = oc_kernel_claim(kernel, error);
   if (status == OPS_OK && kernel->claim.answer != OPS_CLAIM_SUPPORTED) {
@@ -81,8 +93,11 @@ static int32_t widen_array(oc_array *array, bool absolute, ops_error *error) {
   return OPS_OK;
 }
 
-static int32_t widen_inputs(oc_inputs *inputs, bool absolute, ops_error *error) {
+// Inputs of a fixed type keep it.
+static int32_t widen_inputs(oc_inputs *inputs, const oc_contract *contract, bool absolute,
+                            ops_error *error) {
   for (size_t i = 0; i < inputs->count; ++i) {
+    if (contract->inputs[inputs->params[i]].type_var < 0) continue;
     OPS_RETURN_IF_ERROR(widen_array(&inputs->items[i], absolute, error));
   }
   return OPS_OK;
@@ -120,7 +135,7 @@ static int32_t ask_wide(oc_bench *bench, const oc_case *item, const oc_inputs *i
   oc_inputs *copies = calloc(1, sizeof *copies);
   if (!copies) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for b");
   int32_t status = oc_inputs_copy(copies, inputs, error);
-  if (status == OPS_OK) status = widen_inputs(copies, absolute, error);
+  if (status == OPS_OK) status = widen_inputs(copies, item->contract, absolute, error);
   if (status == OPS_OK) status = ask_oracle(bench, &wide, copies, absolute, outputs, error);
   if (status == OPS_OK) status = to_doubles(outputs, item->row->output_count, doubles, error);
   for (size_t i = 0; i < OC_NODE_MAX_OUTPUTS; ++i) oc_array_finish(&outputs[i]);

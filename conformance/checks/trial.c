@@ -101,7 +101,7 @@ static bool open_launch(oc_trial *trial, oc_run_kind run, const ops_alias *alias
 
 // ---- The kernel -----------------------------------------------------------------------------
 
-static void close_kernel(oc_trial *trial) {
+void oc_trial_close_kernel(oc_trial *trial) {
   retire_launch(trial);
   oc_kernel_release(&trial->kernel);
   for (int run = 0; run < OC_RUN_COUNT; ++run) oc_launch_finish(&trial->launches[run]);
@@ -183,7 +183,7 @@ static bool run_in_place(oc_trial *trial) {
 static bool run_constant(oc_trial *trial) {
   const uint64_t weights = weights_of(trial);
   if (weights == 0) return true;
-  close_kernel(trial);
+  oc_trial_close_kernel(trial);
   trial->run = OC_RUN_CONSTANT;
   if (!open_kernel(trial, weights)) return false;
   if (trial->kernel.claim.answer != OPS_CLAIM_SUPPORTED) return true;
@@ -199,11 +199,11 @@ static bool claim_node(oc_trial *trial, bool *out_constant) {
   const uint64_t weights = weights_of(trial);
   if (trial->kernel.claim.answer == OPS_CLAIM_UNSUPPORTED && weights) {
     const ops_claim first = trial->kernel.claim;
-    close_kernel(trial);
+    oc_trial_close_kernel(trial);
     if (!open_kernel(trial, weights)) return false;
     *out_constant = trial->kernel.claim.answer != OPS_CLAIM_UNSUPPORTED;
     if (!*out_constant) {
-      close_kernel(trial);
+      oc_trial_close_kernel(trial);
       if (!open_kernel(trial, 0)) return false;
       if (trial->kernel.claim.answer != first.answer) {
         return oc_trial_end(trial, OC_STATUS_FAIL, OC_CHECK_CLAIM,
@@ -247,7 +247,7 @@ static void judge_node(oc_trial *trial) {
 }
 
 static void finish_trial(oc_trial *trial) {
-  close_kernel(trial);
+  oc_trial_close_kernel(trial);
   for (int run = 0; run < OC_RUN_COUNT; ++run) {
     for (size_t i = 0; i < OC_NODE_MAX_OUTPUTS; ++i) oc_array_finish(&trial->got[run][i]);
   }

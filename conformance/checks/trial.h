@@ -54,6 +54,9 @@ typedef struct oc_trial {
 
 const char *oc_run_name(oc_run_kind run);  // "inputs as constants", for messages
 
+// Destroys the kernel's objects, then frees the memory that it ran on.
+void oc_trial_close_kernel(oc_trial *trial);
+
 // Runs case number `index` of the bench from claim to verdict and fills `result`.
 void oc_trial_run(oc_bench *bench, uint32_t index, oc_result *result);
 

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cases of a small contract. Expected numbers follow from the rules at the top of
+// contract/contract.h, counted by hand.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "cases/array.h"
+#include "cases/case.h"
+#include "cases/element.h"
+#include "ops_support/error.h"
+
+static const char kText[] =
+    "contract: 1\n"
+    "op: Thing\n"
+    "domain: ai.onnx\n"
+    "opset: {since: 3}\n"
+    "reference: \"none\"\n"
+    "kind: atomic\n"
+    "judge: ulp\n"
+    "semantic:\n"
+    "  types: {T: [float, float16, int8]}\n"
+    "  inputs:\n"
+    "    - {name: X, type: T, range: {floating: \"[2, 3)\", signed: \"[-3, 4]\"}}\n"
+    "    - {name: Y, type: int64, optional: true}\n"
+    "  outputs: [{name: Z, type: T, shape: \"shape(X)\"}]\n"
+    "  attributes: {axis: {type: int, default: 0, range: \"[-rank(X), rank(X))\"}}\n"
+    "  constraints:\n"
+    "    - {id: axis, check: \"axis >= -rank(X) && axis < rank(X)\",\n"
+    "       broken_by: {set: {axis: \"rank(X)\"}}}\n"
+    "execution: {layouts: [row_major], strides: optional, determinism: run, threads: serial}\n"
+    "scheduling: {async: allowed, dynamic_shape: dynamic, prepares: 1}\n"
+    "precision: {tolerance: {standard: {ulp: 0}}, source: \"a test\"}\n"
+    "cases:\n"
+    "  fills: [uniform]\n"
+    "  rows:\n"
+    "    - {id: plain, inputs: {X: [4, 25]}, vary: {axis: [each]}, fills: [uniform, normal]}\n"
+    "    - {id: twin, inputs: {X: [4, 25]}, attributes: {axis: 1}, fills: [uniform]}\n"
+    "    - {id: given, inputs: {X: [3], Y: [2]}, values: {Y: [5, -6]}, types: {T: [float]},\n"
+    "       fills: [exact_integer]}\n"
+    "    - {id: all, inputs: {X: [256]}, types: {T: [int8]}, fills: [every]}\n"
+    "    - {id: odd, inputs: {X: [9, 40]}, types: {T: [float]}, fills: [special, wide, "
+    "strata]}\n";
+
+static oc_contracts *load(void) {
+  ops_error error = OPS_ERROR_INIT;
+  oc_contracts *contracts = NULL;
+  const int32_t status =
+      oc_contracts_parse("thing.yaml", kText, sizeof kText - 1, &contracts, &error);
+  if (status != OPS_OK) fail_msg("%s", error.message);
+  return contracts;
+}
+
+static oc_cases *generate(const oc_contracts *contracts, uint64_t seed, oc_tier tier) {
+  ops_error error = OPS_ERROR_INIT;
+  const oc_cases_options options = {.seed = seed, .tier = tier};
+  oc_cases *cases = NULL;
+  if (oc_cases_create(contracts, &options, &cases, &error) != OPS_OK) {
+    fail_msg("%s", error.message);
+  }
+  return cases;
+}
+
+static const oc_case *find_case(const oc_cases *cases, const char *id) {
+  for (size_t i = 0; i < cases->count; ++i) {
+    if (strcmp(cases->items[i].id, id) == 0) return &cases->items[i];
+  }
+  fail_msg("no case '%s'", id);
+  return NULL;
+}
+
+// plain: 4 axes x (float 2, float16 2, int8 1 fills) = 20. twin repeats axis 1 of plain for
+// each type. given 1, all 1, odd 3, and one error case.
+static void test_count(void **unused) {
+  (void)unused;
+  oc_contracts *contracts = load();
+  oc_cases *cases = generate(contracts, 0, OC_TIER_FULL);
+  assert_int_equal(cases->count, 20 + 1 + 1 + 3 + 1);
+  assert_int_equal(cases->merged, 3);
+  find_case(cases, "Thing-3/float16/plain/axis=-2/normal");
+  find_case(cases, "Thing-3/error/axis");
+  for (size_t i = 0; i < cases->count; ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      assert_string_not_equal(cases->items[i].id, cases->items[k].id);
+    }
+  }
+  oc_cases *merge = generate(contracts, 0, OC_TIER_MERGE);
+  assert_int_equal(merge->count, 4 * (2 + 1 + 1) + 1 + 1 + 3 + 1);
+  oc_cases_destroy(merge);
+  oc_cases_destroy(cases);
+  oc_contracts_destroy(contracts);
+}
+
+static void test_inputs(void **unused) {
+  (void)unused;
+  oc_contracts *contracts = load();
+  oc_cases *cases = generate(contracts, 5, OC_TIER_FULL);
+  const oc_case *item = find_case(cases, "Thing-3/float/plain/axis=1/uniform");
+  ops_error error = OPS_ERROR_INIT;
+  oc_inputs first, second;
+  char text[64];
+  assert_int_equal(oc_inputs_init(&first, item, &error), OPS_OK);
+  assert_int_equal(oc_inputs_init(&second, item, &error), OPS_OK);
+  assert_int_equal(first.count, 1);
+  assert_int_equal(first.items[0].bytes, 400);
+  assert_memory_equal(first.items[0].data, second.items[0].data, 400);
+  for (uint64_t i = 0; i < 100; ++i) {
+    const double value = oc_element_load(OPS_TYPE_FLOAT, first.items[0].data, i);
+    assert_true(value >= 2 && value < 3);
+  }
+  oc_inputs_finish(&second);
+  oc_cases *other = generate(contracts, 6, OC_TIER_FULL);
+  assert_int_equal(oc_inputs_init(&second, find_case(other, item->id), &error), OPS_OK);
+  assert_memory_not_equal(first.items[0].data, second.items[0].data, 400);
+  oc_inputs_print(item, text, sizeof text);
+  assert_string_equal(text, "float[4, 25]");
+  oc_inputs_finish(&first);
+  oc_inputs_finish(&second);
+  oc_cases_destroy(other);
+  oc_cases_destroy(cases);
+  oc_contracts_destroy(contracts);
+}
+
+static void test_contents(void **unused) {
+  (void)unused;
+  oc_contracts *contracts = load();
+  oc_cases *cases = generate(contracts, 0, OC_TIER_FULL);
+  ops_error error = OPS_ERROR_INIT;
+  oc_inputs inputs;
+  const oc_case *item = find_case(cases, "Thing-3/float/given/exact_integer");
+  assert_int_equal(oc_inputs_init(&inputs, item, &error), OPS_OK);
+  assert_int_equal(inputs.count, 2);
+  const int64_t *given = inputs.items[1].data;
+  assert_true(given[0] == 5 && given[1] == -6);
+  for (uint64_t i = 0; i < 3; ++i) {  // the integers of [2, 3)
+    assert_true(oc_element_load(OPS_TYPE_FLOAT, inputs.items[0].data, i) == 2);
+  }
+  oc_inputs_finish(&inputs);
+  item = find_case(cases, "Thing-3/int8/all/every");
+  assert_int_equal(oc_inputs_init(&inputs, item, &error), OPS_OK);
+  const int8_t *bytes = inputs.items[0].data;
+  for (int i = 0; i < 256; ++i) {  // every pattern inside [-3, 4], others drawn from it
+    assert_true(bytes[i] >= -3 && bytes[i] <= 4);
+    if ((int8_t)i >= -3 && (int8_t)i <= 4) assert_int_equal(bytes[i], (int8_t)i);
+  }
+  oc_inputs_finish(&inputs);
+  oc_cases_destroy(cases);
+  oc_contracts_destroy(contracts);
+}
+
+static void test_floating_fills(void **unused) {
+  (void)unused;
+  oc_contracts *contracts = load();
+  oc_cases *cases = generate(contracts, 0, OC_TIER_FULL);
+  ops_error error = OPS_ERROR_INIT;
+  oc_inputs inputs;
+  const oc_case *item = find_case(cases, "Thing-3/float/odd/special");
+  assert_int_equal(oc_inputs_init(&inputs, item, &error), OPS_OK);
+  int nan = 0, infinite = 0, zero = 0, denormal = 0;
+  const float *special = inputs.items[0].data;
+  for (int i = 0; i < 360; ++i) {
+    const int kind = fpclassify(special[i]);
+    nan += kind == FP_NAN;
+    infinite += kind == FP_INFINITE;
+    zero += kind == FP_ZERO;
+    denormal += kind == FP_SUBNORMAL;
+  }
+  assert_true(nan > 5 && infinite > 10 && zero > 10 && denormal > 10);
+  for (int i = 320; i < 360; ++i) assert_true(isfinite(special[i]));  // a row without any
+  oc_inputs_finish(&inputs);
+  item = find_case(cases, "Thing-3/float/odd/strata");
+  assert_int_equal(oc_inputs_init(&inputs, item, &error), OPS_OK);
+  const uint32_t *bits = inputs.items[0].data;
+  for (uint32_t i = 0; i < 360; ++i) assert_int_equal(bits[i] >> 23 & 0xff, i % 256);
+  oc_inputs_finish(&inputs);
+  oc_cases_destroy(cases);
+  oc_contracts_destroy(contracts);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_count),
+      cmocka_unit_test(test_inputs),
+      cmocka_unit_test(test_contents),
+      cmocka_unit_test(test_floating_fills),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -62,9 +62,11 @@ static int32_t read_sizes(ref_prepare *p, int64_t total, int64_t *sizes) {
     count = attribute->count;
     for (int64_t i = 0; i < count && i < parts; ++i) sizes[i] = attribute->ints[i];
   } else {
-    int64_t wanted = ref_attr_int(p->kernel, "num_outputs", parts);
+    int64_t wanted = ref_attr_int(p->kernel, "num_outputs", p->kernel->opset < 18 ? parts : 0);
     if (wanted != parts)
-      return ref_refuse(p, "attribute num_outputs is %lld, but the node has %lld outputs",
+      return ref_refuse(p,
+                        "attribute num_outputs is %lld (0: not given, and neither is input "
+                        "split), but the node has %lld outputs",
                         (long long)wanted, (long long)parts);
     if (p->kernel->opset < 18 && total % parts != 0)
       return ref_refuse(p, "%lld elements do not split into %lld equal parts", (long long)total,

@@ -6,6 +6,10 @@
 #include "operators.h"
 
 static int32_t prepare(ref_prepare *p) {
+  for (uint64_t i = 1; i <= 2; ++i)
+    if (ref_has(p, i) && ref_count(p->inputs[i].dims, p->inputs[i].rank) != 1)
+      return ref_refuse(p, "input %s: expected a scalar, found rank %d",
+                        ref_input_name(p->kernel, i), p->inputs[i].rank);
   if (p->output_count > 1) {
     p->outputs[1].type = p->kernel->opset < 10 ? p->inputs[0].type : OPS_TYPE_BOOL;
     RETURN_IF_ERROR(ref_same_shape(p, 1, 0));

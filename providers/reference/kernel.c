@@ -351,6 +351,15 @@ static int32_t view_output(const ops_prepared *prepared, const ops_arg *arg, uin
   return OPS_OK;
 }
 
+// Bits behind the last element of a narrow type belong to the tensor too: they become 0, so
+// that its bytes depend on its elements alone.
+static void clear_tail(const ref_view *view) {
+  int32_t bits = view->element != NULL ? view->element->bits : 0;
+  if (bits == 0 || bits >= 8 || view->data == NULL || !ref_is_contiguous(view)) return;
+  int64_t end = (view->origin + view->count) * bits;
+  if (end % 8 != 0) ((uint8_t *)view->data)[end / 8] &= (uint8_t)((1u << end % 8) - 1);
+}
+
 static int32_t execute(ops_prepared *prepared, const ops_execute_request *request,
                        ops_stream *stream, ops_error *error) {
   (void)stream;
@@ -379,7 +388,9 @@ static int32_t execute(ops_prepared *prepared, const ops_execute_request *reques
   RETURN_IF_ERROR(view_inputs(request, &run, views));
   for (uint64_t i = 0; i < run.output_count; ++i)
     RETURN_IF_ERROR(view_output(prepared, &request->outputs[i], i, &run));
-  return kernel->op->execute(&run);
+  RETURN_IF_ERROR(kernel->op->execute(&run));
+  for (uint64_t i = 0; i < run.output_count; ++i) clear_tail(&run.outputs[i]);
+  return OPS_OK;
 }
 
 const ops_kernel_api ref_kernel_api = {

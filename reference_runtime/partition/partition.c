@@ -180,6 +180,8 @@ int32_t rt_partition_create(const rt_graph *graph, rt_device *const *devices,
   if (!partition) return exhausted(error);
   rt_partition_state state = {0};
   int32_t status = rt_views_init(&partition->views, graph->root, error);
+  partition->views.devices = devices;
+  partition->views.device_count = device_count;
   if (status == OPS_OK) status = state_init(&state, partition, graph, error);
   if (status == OPS_OK) status = place_all(&state, devices, device_count, error);
   if (status != OPS_OK) {

@@ -6,11 +6,13 @@
 #include "partition/view.h"
 
 #include <ops_support/error.h>
+#include <ops_support/node.h>
 #include <ops_support/tensor.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "loader/value.h"
+#include "partition/custom.h"
 #include "partition/defaults.h"
 
 #define MAX_SYMBOL_TEXT 256
@@ -250,17 +252,40 @@ static int32_t fill_attribute(rt_views *views, const rt_attr *attr, ops_attribut
   }
 }
 
+static int states(const rt_op *op, ops_str name) {
+  for (uint32_t i = 0; i < op->attrs.count; ++i)
+    if (ops_str_equal(name, op->attrs.items[i].name)) return 1;
+  return 0;
+}
+
+// Defaults that a provider's schema gives; out_items NULL: counts only.
+static uint64_t custom_defaults(const rt_views *views, const rt_op *op,
+                                ops_attribute *out_items) {
+  const ops_schema *schema = rt_custom_schema(views->devices, views->device_count, op);
+  uint64_t count = 0;
+  for (uint64_t i = 0; schema && i < schema->attribute_count; ++i) {
+    const ops_attribute_def *def =
+        OPS_AT(ops_attribute_def, schema->attributes, schema->attribute_stride, i);
+    if (!def->default_value || states(op, def->name)) continue;
+    if (out_items) out_items[count] = *def->default_value;
+    count++;
+  }
+  return count;
+}
+
 // The node's attributes, then those that only the schema gives.
 static int32_t make_attributes(rt_views *views, const rt_op *op,
                                const ops_attribute **out_items, uint64_t *out_count,
                                ops_error *error) {
-  const uint64_t room = op->attrs.count + rt_defaults_count(op);
+  const uint64_t room =
+      op->attrs.count + rt_defaults_count(op) + custom_defaults(views, op, NULL);
   ops_attribute *items = rt_bump_new(&views->bump, room, sizeof *items);
   if (!items) return exhausted(error);
   for (uint32_t i = 0; i < op->attrs.count; ++i)
     OPS_RETURN_IF_ERROR(fill_attribute(views, &op->attrs.items[i], &items[i], error));
   *out_items = items;
   *out_count = op->attrs.count + rt_defaults_fill(op, items + op->attrs.count);
+  *out_count += custom_defaults(views, op, items + *out_count);
   return OPS_OK;
 }
 

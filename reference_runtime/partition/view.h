@@ -11,9 +11,12 @@
 
 #include "graph/graph.h"
 #include "partition/bump.h"
+#include "partition/device.h"
 
 typedef struct rt_views {
-  const rt_graph *graph;  // the root
+  const rt_graph *graph;      // the root
+  rt_device *const *devices;  // whose schemas give defaults; may be NULL
+  uint32_t device_count;
   rt_bump bump;
   const ops_node **nodes;          // by id; NULL: not made yet
   const ops_type_info **types;     // of values, by id

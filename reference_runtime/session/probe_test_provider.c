@@ -6,12 +6,11 @@
 //   Pick         elements above 0; the shape comes by set_output_shape
 //   PickBounded  the same with a bounded shape
 //   Must         x + 1 in place of x: fails if output and input are not one memory
-//   Solo         x * 2, not re-entrant: fails if one prepared object runs twice at once
-//   Strict       x, needs alignment 4096 and 64 readable bytes behind the end, and reads them
-//   Packed       -x, only in a private layout (elements in reverse order)
-//   Upper        strings in capital letters
-//   Rows, Count  a sequence of the rows of a matrix; the length of a sequence
-//   Fail         claims, and fails when it runs
+//   Solo         x * scale (2 by its schema's default), not re-entrant: fails if one prepared
+//   object runs twice at once Strict       x, needs alignment 4096 and 64 readable bytes behind
+//   the end, and reads them Packed       -x, only in a private layout (elements in reverse
+//   order) Upper        strings in capital letters Rows, Count  a sequence of the rows of a
+//   matrix; the length of a sequence Fail         claims, and fails when it runs
 //
 // Besides it claims groups of ai.onnx.Add on equal shapes, all in one group, and declines to
 // compile groups of more nodes than the option max_group says.
@@ -52,6 +51,7 @@ typedef struct group_code {
 struct ops_kernel {
   ops_device *device;
   const probe_op *op;
+  float scale;
   group_code group;
 };
 
@@ -121,7 +121,7 @@ static int32_t run_solo(ops_prepared *prepared, const ops_execute_request *reque
   nanosleep(&(struct timespec){0, 200000}, NULL);
   const float *x = floats(&request->inputs[0]);
   float *y = floats(&request->outputs[0]);
-  for (int64_t i = 0; i < prepared->count; ++i) y[i] = 2 * x[i];
+  for (int64_t i = 0; i < prepared->count; ++i) y[i] = prepared->kernel->scale * x[i];
   __atomic_fetch_sub(&prepared->running, 1, __ATOMIC_ACQ_REL);
   return OPS_OK;
 }
@@ -218,11 +218,11 @@ static const probe_op op_fail = {OPS_SHAPE_KNOWN, run_fail};
 
 static int32_t kernel_create(ops_device *device, const ops_kernel_def *def,
                              const ops_node *node, ops_kernel **out_kernel, ops_error *error) {
-  (void)node;
   *out_kernel = calloc(1, sizeof **out_kernel);
   if (!*out_kernel) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a kernel");
   (*out_kernel)->device = device;
   (*out_kernel)->op = def->context;
+  (*out_kernel)->scale = ops_node_float(node, "scale", 0);
   return OPS_OK;
 }
 
@@ -546,11 +546,52 @@ static const ops_kernel_def kernels[] = {
     DEF("Fail", op_fail, x_float, x_float, REENTRANT),
 };
 
+// Outputs have the type and rank of x; Pick and PickBounded leave the length open.
+static int32_t infer(const ops_node *node, ops_output_info *out_outputs, uint64_t output_count,
+                     uint64_t output_stride, ops_error *error) {
+  (void)output_stride, (void)error;
+  const ops_type_info *x = ops_node_input(node, 0)->type;
+  const int open = ops_str_equal(node->op, "Pick") || ops_str_equal(node->op, "PickBounded");
+  if (output_count == 0 || x->rank < 0) return OPS_OK;
+  out_outputs[0].type = x->type;
+  out_outputs[0].rank = x->rank;
+  for (int32_t i = 0; i < x->rank; ++i) out_outputs[0].dims[i] = open ? -1 : x->dims[i];
+  return OPS_OK;
+}
+
+static const ops_param t_param[] = {{.struct_size = sizeof(ops_param),
+                                     .name = OPS_STR("x"),
+                                     .type_param = OPS_STR("T"),
+                                     .types = FLOATS}};
+static const float scale_default = 2;
+static const ops_attribute scale_value = {.struct_size = sizeof scale_value,
+                                          .name = OPS_STR("scale"),
+                                          .kind = OPS_ATTRIBUTE_FLOAT,
+                                          .count = 1,
+                                          .floats = &scale_default};
+static const ops_attribute_def scale_def[] = {{.struct_size = sizeof(ops_attribute_def),
+                                               .name = OPS_STR("scale"),
+                                               .kind = OPS_ATTRIBUTE_FLOAT,
+                                               .default_value = &scale_value}};
+#define SCHEMA(op_name, ...)                                                               \
+  {                                                                                        \
+    .struct_size = sizeof(ops_schema), .domain = OPS_STR("probe"), .op = OPS_STR(op_name), \
+    .since = 1, .min_inputs = 1, OPS_LIST(input, t_param), OPS_LIST(output, t_param),      \
+    __VA_ARGS__                                                                            \
+  }
+static const ops_schema schemas[] = {
+    SCHEMA("Pick", .infer = infer),
+    SCHEMA("PickBounded", .infer = infer),
+    SCHEMA("Strict", .infer = infer),
+    SCHEMA("Solo", .infer = NULL, OPS_LIST(attribute, scale_def)),
+};
+
 static const ops_provider provider = {.struct_size = sizeof provider,
                                       .name = OPS_STR("probe"),
                                       .vendor = OPS_STR("tests"),
                                       .version = OPS_STR("1.0.0"),
                                       OPS_LIST(kernel, kernels),
+                                      OPS_LIST(schema, schemas),
                                       .instance = &instance_api,
                                       .memory = &memory_api,
                                       .group = &group_api};

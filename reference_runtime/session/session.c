@@ -9,6 +9,7 @@
 
 #include "loader/packed.h"
 #include "loader/value.h"
+#include "partition/custom.h"
 
 #define DEFAULT_MAX_PLANS 32u
 
@@ -97,6 +98,8 @@ static int32_t build(opsrt_session *session, const opsrt_session_options *option
   session->packed = ops_packed_store_create();
   if (!session->packed) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a session");
   OPS_RETURN_IF_ERROR(open_devices(session, options, error));
+  OPS_RETURN_IF_ERROR(
+      rt_custom_infer(session->graph, session->devices, session->device_count, error));
   OPS_RETURN_IF_ERROR(rt_partition_create(session->graph, session->devices,
                                           session->device_count, &session->partition, error));
   const rt_executor_options executor = {

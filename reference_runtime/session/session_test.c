@@ -142,8 +142,8 @@ static const char *const standard_cases[] = {
     "mlp",   "static_mlp", "shape_chain",   "data_shape", "shape_input", "branches",
     "types", "empty",      "default_input", "conv_net",   "group_cycle", "group_plain"};
 static const char *const probe_cases[] = {
-    "pick",       "pick_last", "pickbounded", "pickbounded_last", "pick_twice", "must",
-    "must_input", "solo",      "strict",      "packed",           "sequence"};
+    "pick",       "pick_last",    "pickbounded", "pickbounded_last", "pick_twice", "must",
+    "must_input", "custom_types", "solo",        "strict",           "packed",     "sequence"};
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static void standard_models_agree_on_every_mixture(void **state) {

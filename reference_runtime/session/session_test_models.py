@@ -161,6 +161,11 @@ def probe(folder):
                open_vector, (), {"x": x}, {"y": (1 - x) - x}, floats("m"))
     write_case(folder, "must_input", [own("Must", "x", "m"), node("Add", "m x", "y")], vector, open_vector, (),
                {"x": x}, {"y": x + 1 + x}, floats("m"))
+    # No declared types: the schemas of probe give them.
+    write_case(folder, "custom_types",
+               [own("Pick", "x", "p"), node("Neg", "p", "n"), own("Strict", "n", "s"), own("Solo", "s", "t"),
+                node("Abs", "t", "y")],
+               vector, open_vector, (), {"x": x}, {"y": positive * 2})
     write_case(folder, "solo", [own("Solo", "x", "a"), own("Solo", "a", "y", "solo2")], vector, open_vector, (),
                {"x": x}, {"y": 4 * x}, floats("a"))
     write_case(folder, "strict", [own("Strict", "x", "a"), node("Neg", "a", "b"), own("Strict", "b", "c", "strict2"),

@@ -177,6 +177,29 @@ static void check_kernel(findings *all, const ops_kernel_def *def, uint64_t inde
     report(all, OPS_ERROR_INVALID_ARGUMENT, "%sapi: required table is missing", owner);
 }
 
+// Slots that only make sense together: `count` of them, and how many are filled.
+static void check_together(findings *all, const char *names, int filled, int count) {
+  if (filled != 0 && filled != count)
+    report(all, OPS_ERROR_INVALID_ARGUMENT, "%s: optional slots that go together, %d of %d set",
+           names, filled, count);
+}
+
+static void check_memory(findings *all, const ops_memory_api *memory) {
+  if (!memory || memory->struct_size < sizeof *memory) return;
+  check_together(all, "memory.allocate_async, free_async",
+                 !!memory->allocate_async + !!memory->free_async, 2);
+  check_together(all, "memory.layout_size, reorder", !!memory->layout_size + !!memory->reorder,
+                 2);
+}
+
+static void check_stream(findings *all, const ops_stream_api *stream) {
+  if (!stream || stream->struct_size < sizeof *stream) return;
+  check_together(all, "stream.capture_begin, capture_end, replay, capture_destroy",
+                 !!stream->capture_begin + !!stream->capture_end + !!stream->replay +
+                     !!stream->capture_destroy,
+                 4);
+}
+
 static void check_optional(findings *all, const table_rule *rule, const void *table) {
   if (table) check_table(all, "", rule, table);
 }
@@ -191,6 +214,8 @@ static void check_provider(findings *all, const ops_provider *provider) {
     report(all, OPS_ERROR_INVALID_ARGUMENT, "provider.instance: required table is missing");
   check_optional(all, &kMemoryRule, provider->memory);
   check_optional(all, &kStreamRule, provider->stream);
+  check_memory(all, provider->memory);
+  check_stream(all, provider->stream);
   check_optional(all, &kGroupRule, provider->group);
   if (check_array(all, "", "kernels", provider->kernels, provider->kernel_count,
                   provider->kernel_stride, sizeof *provider->kernels))

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "loader/index.h"
 #include "loader/library.h"
 
 typedef struct query {
@@ -89,13 +90,21 @@ static int test_arity(const query *q, const ops_kernel_def *def, ops_claim *clai
     if (ops_node_output(q->node, i) && !ops_kernel_def_output(def, i))
       return refuse(claim, OPS_REASON_OPERATOR, "output %llu is used, the kernel has %llu",
                     (unsigned long long)i, (unsigned long long)def->output_count);
+  for (uint64_t i = 0; i < def->output_count; ++i) {
+    const ops_arg_def *arg = OPS_AT(ops_arg_def, def->outputs, def->output_stride, i);
+    if (!ops_node_output(q->node, i) && !(arg->flags & OPS_ARG_OPTIONAL))
+      return refuse(claim, OPS_REASON_OPERATOR,
+                    "the kernel writes output %llu '%.*s', the node has none",
+                    (unsigned long long)i, OPS_STR_FMT(arg->name));
+  }
   return 1;
 }
 
 // Writes "{float, float16}".
 static void print_types(uint64_t types, char *text, size_t size) {
   size_t used = 0;
-  text[0] = '\0';
+  if (types == 0) snprintf(text, size, "no tensor");
+  if (types == 0) return;
   for (int32_t type = 1; type < OPS_TYPE_COUNT && used < size; ++type)
     if (types & OPS_TYPE_BIT(type))
       used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "{",
@@ -104,9 +113,7 @@ static void print_types(uint64_t types, char *text, size_t size) {
 }
 
 static int accepts_type(const ops_arg_def *arg, const ops_type_info *info) {
-  if (info->kind == OPS_VALUE_SEQUENCE || info->kind == OPS_VALUE_OPTIONAL ||
-      info->kind == OPS_VALUE_MAP)
-    return arg->types == 0;
+  if (info->kind != OPS_VALUE_TENSOR && info->kind != OPS_VALUE_STRINGS) return arg->types == 0;
   if (info->type <= 0 || info->type >= OPS_TYPE_COUNT) return 0;
   return (arg->types & OPS_TYPE_BIT(info->type)) != 0;
 }
@@ -176,11 +183,15 @@ static int test_constants(const query *q, const ops_kernel_def *def, ops_claim *
   return 1;
 }
 
+static int same_domain(ops_str a, ops_str b) {
+  return same_str(ops_domain_canonical(a), ops_domain_canonical(b));
+}
+
 static int absorbs(const ops_kernel_def *def, const ops_post_op *op) {
   for (uint64_t i = 0; i < def->post_op_count; ++i) {
     const ops_post_op_def *rule =
         OPS_AT(ops_post_op_def, def->post_ops, def->post_op_stride, i);
-    if (same_str(rule->domain, op->domain) && same_str(rule->op, op->op) &&
+    if (same_domain(rule->domain, op->domain) && same_str(rule->op, op->op) &&
         op->opset >= rule->since && (rule->until == 0 || op->opset <= rule->until))
       return 1;
   }
@@ -257,7 +268,10 @@ static int32_t ask(const query *q, const ops_kernel_def *def, ops_claim *claim,
   claim->preference = def->preference;
   if (!def->api->claim) return OPS_OK;
   OPS_RETURN_IF_ERROR(def->api->claim(q->device, def, q->node, claim, error));
-  return check_answer(def, claim, error);
+  OPS_RETURN_IF_ERROR(check_answer(def, claim, error));
+  claim->text[claim->text_size] = '\0';
+  if (claim->answer != OPS_CLAIM_UNSUPPORTED) claim->reason = OPS_REASON_NONE;
+  return OPS_OK;
 }
 
 int32_t ops_library_claim(const ops_library *library, ops_device *device, const ops_node *node,

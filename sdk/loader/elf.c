@@ -70,7 +70,7 @@ static void note_symbol(const Elf64_Sym *symbol, const char *name, ops_elf_facts
   const int visibility = ELF64_ST_VISIBILITY(symbol->st_other);
   if (symbol->st_shndx == SHN_UNDEF) {
     facts->sanitizer |= sanitizer_of(name);
-  } else if ((binding == STB_GLOBAL || binding == STB_WEAK) &&
+  } else if ((binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE) &&
              (visibility == STV_DEFAULT || visibility == STV_PROTECTED) &&
              symbol->st_shndx != SHN_ABS) {
     if (strcmp(name, "ops_provider_query") == 0) {

@@ -127,7 +127,7 @@ const ops_host_api *ops_host_api_table(void) {
 
 static void apply_defaults(ops_host_options *options) {
   if (!options->log) options->log = log_to_stderr;
-  if (!options->allocate || !options->free) {
+  if (!options->allocate) {
     options->allocate = allocate_aligned;
     options->free = free_aligned;
   }
@@ -135,6 +135,9 @@ static void apply_defaults(ops_host_options *options) {
 
 int32_t ops_host_create(const ops_host_options *options, ops_host **out_host,
                         ops_error *error) {
+  if (options && !options->allocate != !options->free)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "host options: allocate and free go together, only one is set");
   ops_host *host = calloc(1, sizeof *host);
   if (host) {
     if (options) host->options = *options;

@@ -27,6 +27,7 @@ struct ops_library {
   char *path;
   uint32_t version;
   uint64_t features;
+  uint64_t required_features;  // of the host
   const ops_provider *provider;
   ops_kernel_index *index;
 };
@@ -108,6 +109,17 @@ static int32_t refuse_version(const ops_library *library, const ops_query_reques
       too_new ? "use a newer host" : "rebuild the provider with this SDK");
 }
 
+static ops_query_request request_of(const ops_library_options *options) {
+  return (ops_query_request){
+      .struct_size = sizeof(ops_query_request),
+      .magic = OPS_QUERY_MAGIC,
+      .min_version = options->min_version ? options->min_version : OPS_ABI_VERSION,
+      .max_version = options->max_version ? options->max_version : OPS_ABI_VERSION,
+      .offered_features = options->offered_features,
+      .sanitizer = OPS_SANITIZER_BUILD,
+  };
+}
+
 static int32_t negotiate(ops_library *library, const ops_library_options *options,
                          ops_error *error) {
   ops_provider_query_fn query;
@@ -115,14 +127,7 @@ static int32_t negotiate(ops_library *library, const ops_library_options *option
   if (!query)
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "%s: ops_provider_query: %s",
                          library->path, dlerror());
-  const ops_query_request request = {
-      .struct_size = sizeof request,
-      .magic = OPS_QUERY_MAGIC,
-      .min_version = options->min_version ? options->min_version : OPS_ABI_VERSION,
-      .max_version = options->max_version ? options->max_version : OPS_ABI_VERSION,
-      .offered_features = options->offered_features,
-      .sanitizer = OPS_SANITIZER_BUILD,
-  };
+  const ops_query_request request = request_of(options);
   ops_query_reply reply = {.struct_size = sizeof reply};
   ops_error local = OPS_ERROR_INIT;
   if (!error) error = &local;
@@ -138,6 +143,7 @@ static int32_t negotiate(ops_library *library, const ops_library_options *option
   OPS_RETURN_IF_ERROR(check_reply(library, &request, &reply, error));
   library->version = reply.version;
   library->features = reply.offered_features;
+  library->required_features = reply.required_features;
   library->provider = reply.provider;
   return OPS_OK;
 }
@@ -189,6 +195,19 @@ static ops_library *find_open(const struct stat *file) {
   return NULL;
 }
 
+// A library that is open already was accepted under the options of another.
+static int32_t check_again(const ops_library *library, const ops_library_options *options,
+                           ops_error *error) {
+  const ops_query_request request = request_of(options);
+  const ops_query_reply reply = {.struct_size = sizeof reply,
+                                 .magic = OPS_QUERY_MAGIC,
+                                 .version = library->version,
+                                 .required_features = library->required_features,
+                                 .provider = library->provider};
+  OPS_RETURN_IF_ERROR(check_file(library->path, options, error));
+  return check_reply(library, &request, &reply, error);
+}
+
 static int32_t open_locked(const char *path, const ops_library_options *options,
                            ops_library **out_library, ops_error *error) {
   struct stat file;
@@ -196,6 +215,7 @@ static int32_t open_locked(const char *path, const ops_library_options *options,
     return ops_error_set(error, OPS_ERROR_IO, "%s: cannot be read", path);
   ops_library *library = find_open(&file);
   if (library) {
+    OPS_RETURN_IF_ERROR(check_again(library, options, error));
     ++library->references;
   } else {
     OPS_RETURN_IF_ERROR(load(path, &file, options, &library, error));

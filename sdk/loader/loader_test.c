@@ -52,6 +52,8 @@ static void refuses_tables(void **state) {
   // Both missing slots are reported at once.
   EXPECT(WRONG("MISSING_SLOTS"), NULL, OPS_ERROR_INVALID_ARGUMENT, "instance.destroy",
          "instance.device_count", "required slot");
+  EXPECT(WRONG("HALF_PAIRS"), NULL, OPS_ERROR_INVALID_ARGUMENT, "memory.allocate_async",
+         "1 of 2 set", "memory.layout_size", "stream.capture_begin", "3 of 4 set");
   EXPECT(WRONG("NO_TABLE"), NULL, OPS_ERROR_INVALID_ARGUMENT, "without a provider table");
   EXPECT(WRONG("BAD_KERNEL"), NULL, OPS_ERROR_INVALID_ARGUMENT, "Relu", "[14, 13]",
          "memory kind 77", "not a power of two", "variadic", "no outputs", "api");
@@ -180,6 +182,27 @@ static void same_file_twice_is_one_library_and_two_instances(void **state) {
   ops_library_release(first);
 }
 
+// What one caller accepted is checked again for the next, who may be stricter.
+static void options_hold_for_libraries_that_are_open(void **state) {
+  (void)state;
+  ops_library *first, *second;
+  ops_error error = OPS_ERROR_INIT;
+  const ops_library_options strict = {.strict = 1};
+  const ops_library_options offers = {.offered_features = OPS_FEATURE_CAPTURE};
+  const ops_library_options later = {.min_version = OPS_MAKE_VERSION(7, 0),
+                                     .max_version = OPS_MAKE_VERSION(7, 5)};
+  assert_int_equal(ops_library_open(WRONG("EXTRA_EXPORT"), NULL, &first, &error), OPS_OK);
+  EXPECT(WRONG("EXTRA_EXPORT"), &strict, OPS_ERROR_INVALID_ARGUMENT, "wrong_extra_symbol");
+  EXPECT(WRONG("EXTRA_EXPORT"), &later, OPS_ERROR_UNSUPPORTED_VERSION, "7.0 to 7.5");
+  assert_int_equal(ops_library_open(WRONG("EXTRA_EXPORT"), NULL, &second, &error), OPS_OK);
+  assert_ptr_equal(first, second);
+  ops_library_release(second);
+  ops_library_release(first);
+  assert_int_equal(ops_library_open(WRONG("NEEDS_FEATURE"), &offers, &first, &error), OPS_OK);
+  EXPECT(WRONG("NEEDS_FEATURE"), NULL, OPS_ERROR_UNSUPPORTED_VERSION, "features 0x10");
+  ops_library_release(first);
+}
+
 static void bare_name_is_looked_for_in_three_places(void **state) {
   (void)state;
   char here[PATH_MAX];
@@ -218,6 +241,7 @@ int main(void) {
       cmocka_unit_test(input_tail_must_be_zero),
       cmocka_unit_test(accepts_unknown_tail_of_tables),
       cmocka_unit_test(same_file_twice_is_one_library_and_two_instances),
+      cmocka_unit_test(options_hold_for_libraries_that_are_open),
       cmocka_unit_test(bare_name_is_looked_for_in_three_places),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The key is a 128-bit FNV-1a hash (Fowler, Noll, Vo; the offset basis and prime are theirs) of
-// the constant's type, shape, format and bytes, the packing's name and the size. The original
-// may be released, so contents cannot be compared; at 128 bits a chance collision is out of
-// reach.
+// the constant's type, shape, format and bytes, the packing's name, the size and the alignment.
+// The original may be released, so contents cannot be compared; at 128 bits a chance collision
+// is out of reach.
 #include "loader/packed.h"
 
 #include <ops_support/error.h>
@@ -20,6 +20,7 @@ struct ops_packed {
   uint64_t references;
   int32_t ready;      // filled: anyone may read it
   int32_t abandoned;  // the one who was to fill it gave up: the next who asks will
+  pthread_t filler;   // who is to fill it, while neither ready nor abandoned
   void *memory;
 };
 
@@ -44,6 +45,7 @@ static hash128 hash_number(hash128 hash, int64_t number) {
 // Constants are contiguous, so their bytes are their contents.
 static hash128 hash_tensor(hash128 hash, const ops_tensor *tensor) {
   hash = hash_number(hash_number(hash, tensor->type), tensor->rank);
+  hash = hash_number(hash, tensor->bit_offset);
   for (int32_t i = 0; i < tensor->rank; ++i) hash = hash_number(hash, tensor->dims[i]);
   if (tensor->byte_size) hash = hash_bytes(hash, ops_tensor_data(tensor), tensor->byte_size);
   return hash;
@@ -58,11 +60,13 @@ static hash128 hash_constant(hash128 hash, const ops_constant *source) {
   return source->format == OPS_CONSTANT_COO ? hash : hash_tensor(hash, &source->offsets);
 }
 
-static hash128 key_of(const ops_constant *source, ops_str packing, uint64_t size) {
+static hash128 key_of(const ops_constant *source, ops_str packing, uint64_t size,
+                      uint64_t alignment) {
   const hash128 basis =
       (hash128)UINT64_C(0x6c62272e07bb0142) << 64 | UINT64_C(0x62b821756295c58d);
-  const hash128 named = hash_bytes(basis, packing.data, packing.size);
-  return hash_constant(hash_number(named, (int64_t)size), source);
+  hash128 hash = hash_number(hash_number(basis, (int64_t)size), (int64_t)alignment);
+  hash = hash_bytes(hash_number(hash, (int64_t)packing.size), packing.data, packing.size);
+  return hash_constant(hash, source);
 }
 
 ops_packed_store *ops_packed_store_create(void) {
@@ -107,35 +111,66 @@ static ops_packed *find(ops_packed_store *store, hash128 key) {
 static ops_packed *add(ops_packed_store *store, hash128 key, uint64_t size,
                        uint64_t alignment) {
   ops_packed *entry = calloc(1, sizeof *entry);
-  if (alignment < sizeof(void *)) alignment = sizeof(void *);
   if (!entry || posix_memalign(&entry->memory, alignment, size ? size : 1) != 0) {
     free(entry);
     return NULL;
   }
   entry->key = key;
+  entry->abandoned = 1;  // by nobody yet: who asked for it takes it over
   entry->next = store->entries;
   store->entries = entry;
   return entry;
+}
+
+static int is_being_filled(const ops_packed *entry) {
+  return !entry->ready && !entry->abandoned;
+}
+
+// Adds a reference and waits while another fills the entry. Returns 1 if the caller must fill
+// it. The lock is held.
+static int32_t take(ops_packed_store *store, ops_packed *entry) {
+  ++entry->references;
+  while (is_being_filled(entry)) pthread_cond_wait(&store->changed, &store->lock);
+  if (entry->ready) return 0;
+  entry->abandoned = 0;
+  entry->filler = pthread_self();
+  return 1;
+}
+
+// Strings have no bytes to hash, and nothing that packs them.
+static int32_t check_request(const ops_constant *source, ops_str packing, uint64_t alignment,
+                             ops_error *error) {
+  if (source->format == OPS_CONSTANT_DENSE && source->dense.kind != OPS_ARG_TENSOR)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "packed constant '%.*s': its source is no tensor of numbers",
+                         OPS_STR_FMT(packing));
+  if (alignment & (alignment - 1))
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "packed constant '%.*s': alignment %llu is not a power of two",
+                         OPS_STR_FMT(packing), (unsigned long long)alignment);
+  return OPS_OK;
 }
 
 int32_t ops_packed_store_acquire(ops_packed_store *store, const ops_constant *source,
                                  ops_str packing, uint64_t size, uint64_t alignment,
                                  ops_packed **out_packed, void **out_memory, int32_t *out_fill,
                                  ops_error *error) {
-  const hash128 key = key_of(source, packing, size);
+  OPS_RETURN_IF_ERROR(check_request(source, packing, alignment, error));
+  if (alignment < sizeof(void *)) alignment = sizeof(void *);
+  const hash128 key = key_of(source, packing, size, alignment);
   pthread_mutex_lock(&store->lock);
   ops_packed *entry = find(store, key);
-  if (!entry) {
-    entry = add(store, key, size, alignment);
-    if (entry) entry->abandoned = 1;
-  }
-  if (entry) {
-    ++entry->references;
-    while (!entry->ready && !entry->abandoned) pthread_cond_wait(&store->changed, &store->lock);
-    *out_fill = !entry->ready;
-    entry->abandoned = 0;
-  }
+  if (!entry) entry = add(store, key, size, alignment);
+  const int waits_for_itself =
+      entry && is_being_filled(entry) && pthread_equal(entry->filler, pthread_self());
+  if (entry && !waits_for_itself) *out_fill = take(store, entry);
   pthread_mutex_unlock(&store->lock);
+  if (waits_for_itself)
+    return ops_error_set(
+        error, OPS_ERROR_PRECONDITION,
+        "packed constant '%.*s': this thread was asked to fill it and asks for "
+        "it again; commit or release it first",
+        OPS_STR_FMT(packing));
   if (!entry)
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY,
                          "no host memory for %llu bytes of packed constant '%.*s'",

@@ -3,6 +3,10 @@
 // One loop at a time is spread over the pool. The range is cut into equal pieces, as many as
 // keep all workers busy without falling below the grain; workers take the next piece under the
 // lock, which is cheap because there are few pieces.
+//
+// Each thread knows its number in the pool it is working for, so that a nested loop, which runs
+// on its caller alone, gives its bodies the number of the body that called it: numbers stay
+// distinct whatever is nested.
 #include "loader/parallel.h"
 
 #include <pthread.h>
@@ -38,6 +42,13 @@ typedef struct thread_start {
   int32_t worker;
 } thread_start;
 
+// The pool and the number of the body that runs on this thread; no pool: none runs.
+typedef struct place {
+  const ops_pool *pool;
+  int32_t worker;
+} place;
+static _Thread_local place running;
+
 // Takes the next piece; 0 if none is left. The lock is held.
 static int take_piece(loop *work, int64_t *begin, int64_t *end) {
   if (work->next >= work->count) return 0;
@@ -47,13 +58,22 @@ static int take_piece(loop *work, int64_t *begin, int64_t *end) {
   return 1;
 }
 
+// Runs one piece. A body may run a loop of another pool, so the outer place is remembered.
+static void run_body(const ops_pool *pool, const loop *work, int64_t begin, int64_t end,
+                     int32_t worker) {
+  const place outer = running;
+  running = (place){pool, worker};
+  work->body(work->context, begin, end, worker);
+  running = outer;
+}
+
 // Works on the current loop until no piece is left. Called and left with the lock held.
 static void work_on(ops_pool *pool, int32_t worker) {
   int64_t begin, end;
   while (take_piece(&pool->current, &begin, &end)) {
     const loop work = pool->current;
     pthread_mutex_unlock(&pool->lock);
-    work.body(work.context, begin, end, worker);
+    run_body(pool, &work, begin, end, worker);
     pthread_mutex_lock(&pool->lock);
   }
 }
@@ -132,15 +152,16 @@ void ops_pool_run(ops_pool *pool, int64_t count, int64_t grain, ops_parallel_bod
                   void *context) {
   if (count <= 0) return;
   const int64_t piece = piece_size(pool, count, grain > 0 ? grain : 1);
+  const loop whole = {body, context, count, piece, 0};
   pthread_mutex_lock(&pool->lock);
   if (pool->busy || pool->workers == 1 || piece >= count) {
     pthread_mutex_unlock(&pool->lock);
-    body(context, 0, count, 0);
+    run_body(pool, &whole, 0, count, running.pool == pool ? running.worker : 0);
     return;
   }
   start_threads(pool);
   pool->busy = 1;
-  pool->current = (loop){body, context, count, piece, 0};
+  pool->current = whole;
   ++pool->generation;
   pthread_cond_broadcast(&pool->work);
   work_on(pool, 0);

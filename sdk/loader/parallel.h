@@ -16,7 +16,8 @@ int32_t ops_pool_workers(const ops_pool *pool);
 
 // Runs body over [0, count) in pieces of at least `grain` items. A loop that finds the pool
 // busy (a nested loop, or one of another thread) runs on its caller alone, so loops never wait
-// for another.
+// for another. No two bodies of one loop, bodies of loops nested in it included, run with the
+// same worker number at once; those of loops that different threads began may.
 void ops_pool_run(ops_pool *pool, int64_t count, int64_t grain, ops_parallel_body body,
                   void *context);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One representation for all kinds: a value owns an array of cells. A cell is a string, or an
-// item that is a tensor in host memory or another value. Items count their references, so
-// putting an element of one sequence into another shares it. A map keeps its keys and items in
+// item that is a tensor in host memory or another value. A map keeps its keys and items in
 // turn.
+//
+// What is put into a value is copied, so that no value is reachable twice and none contains
+// itself. Items that are tensors never change and count their references: the copy of a
+// sequence shares the tensors of the original.
 #include "loader/value.h"
 
 #include <ops_support/checked.h>
@@ -52,6 +55,11 @@ static int32_t check_index(uint64_t index, uint64_t size, ops_error *error) {
   return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "index %llu is outside [0, %llu)",
                        (unsigned long long)index, (unsigned long long)size);
 }
+
+static int32_t value_copy(const ops_value *source, ops_value **out_copy, ops_error *error);
+static int32_t strings_resize(ops_value *value, int32_t rank, const int64_t *dims,
+                              ops_error *error);
+static int32_t string_set(ops_value *value, uint64_t index, ops_str text, ops_error *error);
 
 // ---- Items ----------------------------------------------------------------------------------
 
@@ -113,24 +121,44 @@ static void fill_tensor(item *it, const ops_tensor *source, uint64_t bytes) {
                                 .rank = source->rank};
 }
 
-static int32_t item_create(const ops_arg *source, item **out_item, ops_error *error) {
-  uint64_t bytes = 0, shape = 0, size;
-  if (source->kind == OPS_ARG_ABSENT)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "an absent argument is no item");
-  if (source->kind == OPS_ARG_TENSOR) {
-    OPS_RETURN_IF_ERROR(check_tensor(source, &bytes, error));
-    shape = 2 * (uint64_t)source->tensor.rank * sizeof(int64_t);
-  }
-  if (!ops_checked_add(sizeof(item) + shape, bytes, &size)) return no_memory(error);
-  item *it = malloc(size);
+static item *item_allocate(uint64_t extra) {
+  uint64_t size;
+  item *it = ops_checked_add(sizeof *it, extra, &size) ? malloc(size) : NULL;
+  if (it) atomic_init(&it->references, 1);
+  return it;
+}
+
+static int32_t tensor_item(const ops_arg *source, item **out_item, ops_error *error) {
+  uint64_t bytes, extra;
+  OPS_RETURN_IF_ERROR(check_tensor(source, &bytes, error));
+  const uint64_t shape = 2 * (uint64_t)source->tensor.rank * sizeof(int64_t);
+  item *it = ops_checked_add(shape, bytes, &extra) ? item_allocate(extra) : NULL;
   if (!it) return no_memory(error);
-  atomic_init(&it->references, 1);
-  if (source->kind == OPS_ARG_TENSOR)
-    fill_tensor(it, &source->tensor, bytes);
-  else
-    it->arg = (ops_arg){.kind = OPS_ARG_VALUE, .value = ops_value_retain(source->value)};
+  fill_tensor(it, &source->tensor, bytes);
   *out_item = it;
   return OPS_OK;
+}
+
+static int32_t value_item(const ops_value *source, item **out_item, ops_error *error) {
+  ops_value *copy;
+  OPS_RETURN_IF_ERROR(value_copy(source, &copy, error));
+  item *it = item_allocate(0);
+  if (!it) {
+    ops_value_release(copy);
+    return no_memory(error);
+  }
+  it->arg = (ops_arg){.kind = OPS_ARG_VALUE, .value = copy};
+  *out_item = it;
+  return OPS_OK;
+}
+
+static int32_t item_create(const ops_arg *source, item **out_item, ops_error *error) {
+  if (source->kind == OPS_ARG_TENSOR) return tensor_item(source, out_item, error);
+  if (source->kind == OPS_ARG_VALUE && source->value)
+    return value_item(source->value, out_item, error);
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "an item must be a tensor or a value; found an argument of kind %d%s",
+                       source->kind, source->kind == OPS_ARG_VALUE ? " without a value" : "");
 }
 
 // ---- Values ---------------------------------------------------------------------------------
@@ -192,6 +220,39 @@ void ops_value_release(ops_value *value) {
   free(value);
 }
 
+static int32_t copy_strings(const ops_value *source, ops_value *copy, ops_error *error) {
+  OPS_RETURN_IF_ERROR(strings_resize(copy, source->rank, source->dims, error));
+  for (uint64_t i = 0; i < source->size; ++i)
+    OPS_RETURN_IF_ERROR(string_set(copy, i, source->strings[i], error));
+  return OPS_OK;
+}
+
+// Tensors are shared, values copied in turn.
+static int32_t copy_items(const ops_value *source, ops_value *copy, ops_error *error) {
+  OPS_RETURN_IF_ERROR(reserve(copy, source->size, error));
+  for (; copy->size < source->size; ++copy->size) {
+    item *it = source->items[copy->size];
+    if (it->arg.kind == OPS_ARG_TENSOR)
+      atomic_fetch_add(&it->references, 1);
+    else
+      OPS_RETURN_IF_ERROR(value_item(it->arg.value, &it, error));
+    copy->items[copy->size] = it;
+  }
+  return OPS_OK;
+}
+
+static int32_t value_copy(const ops_value *source, ops_value **out_copy, ops_error *error) {
+  ops_value *copy;
+  OPS_RETURN_IF_ERROR(ops_value_create(source->kind, &copy, error));
+  const int32_t status = source->kind == OPS_VALUE_STRINGS ? copy_strings(source, copy, error)
+                                                           : copy_items(source, copy, error);
+  if (status == OPS_OK)
+    *out_copy = copy;
+  else
+    ops_value_release(copy);
+  return status;
+}
+
 static int32_t value_kind(const ops_value *value) {
   return value->kind;
 }
@@ -218,7 +279,8 @@ static int32_t strings_resize(ops_value *value, int32_t rank, const int64_t *dim
   memset(value->strings, 0, (size_t)count * sizeof *value->strings);
   value->size = (uint64_t)count;
   value->rank = rank;
-  if (rank > 0) memcpy(value->dims, dims, (size_t)rank * sizeof *dims);
+  // `dims` may be what strings_shape returned.
+  if (rank > 0) memmove(value->dims, dims, (size_t)rank * sizeof *dims);
   return OPS_OK;
 }
 
@@ -333,7 +395,7 @@ static int equal_keys(const ops_arg *a, const ops_arg *b) {
 
 static int is_key(const ops_arg *arg) {
   if (arg->kind == OPS_ARG_TENSOR) return arg->tensor.rank == 0;
-  return arg->kind == OPS_ARG_VALUE && arg->value->kind == OPS_VALUE_STRINGS &&
+  return arg->kind == OPS_ARG_VALUE && arg->value && arg->value->kind == OPS_VALUE_STRINGS &&
          arg->value->size == 1;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The host's own form of string tensors, sequences, optionals and maps (ops_value), with the
-// table through which providers see them. Items are reference-counted: a tensor put into a
-// sequence is copied once and then shared.
+// table through which providers see them. What is put into a value is copied; copies of a
+// sequence share its tensors, which never change.
 #ifndef OPS_LOADER_VALUE_H_
 #define OPS_LOADER_VALUE_H_
 

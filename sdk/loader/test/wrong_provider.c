@@ -19,6 +19,7 @@
 #define BAD_KERNEL 12
 #define NEEDS_FEATURE 13
 #define LINKS_SANITIZER 14
+#define HALF_PAIRS 15  // optional slots without the ones that they need
 
 struct ops_instance {
   int32_t unused;
@@ -111,12 +112,42 @@ static const ops_kernel_def kKernels[] = {{.struct_size = sizeof(ops_kernel_def)
                                            OPS_LIST(input, kArgs)}};
 #endif
 
+#if WRONG == HALF_PAIRS
+static void never_called(void) {
+}
+// Any slot that is only looked at.
+#define FILLED(api, slot) .slot = (__typeof__(((api *)0)->slot))never_called
+static const ops_memory_api kMemory = {.struct_size = sizeof(ops_memory_api),
+                                       FILLED(ops_memory_api, allocate),
+                                       FILLED(ops_memory_api, free),
+                                       FILLED(ops_memory_api, free_async),
+                                       FILLED(ops_memory_api, reorder)};
+static const ops_stream_api kStream = {.struct_size = sizeof(ops_stream_api),
+                                       FILLED(ops_stream_api, create),
+                                       FILLED(ops_stream_api, destroy),
+                                       FILLED(ops_stream_api, synchronize),
+                                       FILLED(ops_stream_api, wait),
+                                       FILLED(ops_stream_api, copy),
+                                       FILLED(ops_stream_api, event_create),
+                                       FILLED(ops_stream_api, event_destroy),
+                                       FILLED(ops_stream_api, event_record),
+                                       FILLED(ops_stream_api, event_query),
+                                       FILLED(ops_stream_api, event_synchronize),
+                                       FILLED(ops_stream_api, capture_begin),
+                                       FILLED(ops_stream_api, capture_end),
+                                       FILLED(ops_stream_api, replay)};
+#endif
+
 static const ops_provider kProvider = {.struct_size = sizeof(ops_provider),
                                        .name = OPS_STR("wrong"),
                                        .vendor = OPS_STR("test"),
                                        .version = OPS_STR("1"),
 #if WRONG == BAD_KERNEL
                                        OPS_LIST(kernel, kKernels),
+#endif
+#if WRONG == HALF_PAIRS
+                                       .memory = &kMemory,
+                                       .stream = &kStream,
 #endif
                                        .instance = INSTANCE,
                                        .unload_safe = 1};

@@ -95,16 +95,21 @@ NARROW_FLOAT(float8e8m0, uint8_t, OPS_TYPE_FLOAT8E8M0, 1)
 
 // ---- Fields of a byte ----------------------------------------------------------------------
 
+// A field of six bits may span two bytes; the second is touched only then.
 static uint32_t get_field(const void *base, int64_t index, int32_t bits) {
   int64_t bit = index * bits;
-  return (((const uint8_t *)base)[bit >> 3] >> (bit & 7)) & ((1u << bits) - 1);
+  const uint8_t *byte = (const uint8_t *)base + (bit >> 3);
+  uint32_t field = (uint32_t)byte[0] >> (bit & 7);
+  if ((bit & 7) + bits > 8) field |= (uint32_t)byte[1] << (8 - (bit & 7));
+  return field & ((1u << bits) - 1);
 }
 
 static void set_field(void *base, int64_t index, int32_t bits, uint32_t value) {
   int64_t bit = index * bits;
   uint8_t *byte = (uint8_t *)base + (bit >> 3);
-  uint32_t mask = ((1u << bits) - 1) << (bit & 7);
-  *byte = (uint8_t)((*byte & ~mask) | ((value << (bit & 7)) & mask));
+  uint32_t ones = (1u << bits) - 1, mask = ones << (bit & 7), put = (value & ones) << (bit & 7);
+  byte[0] = (uint8_t)((byte[0] & ~mask) | put);
+  if (mask >> 8) byte[1] = (uint8_t)((byte[1] & ~(mask >> 8)) | put >> 8);
 }
 
 static int64_t sign_extend(uint32_t field, int32_t bits) {
@@ -136,8 +141,16 @@ NARROW_INT(int2, 2, sign_extend)
 
 #define DECODE_E2M1(field, bits) ref_decode(OPS_TYPE_FLOAT4E2M1, field)
 #define ENCODE_E2M1(value) ref_encode(OPS_TYPE_FLOAT4E2M1, value, 1)
+#define DECODE_E2M3(field, bits) ref_decode(OPS_TYPE_FLOAT6E2M3, field)
+#define ENCODE_E2M3(value) ref_encode(OPS_TYPE_FLOAT6E2M3, value, 1)
+#define DECODE_E3M2(field, bits) ref_decode(OPS_TYPE_FLOAT6E3M2, field)
+#define ENCODE_E3M2(value) ref_encode(OPS_TYPE_FLOAT6E3M2, value, 1)
 FIELD_ROW_LOAD(load_float4e2m1, 4, double, DECODE_E2M1)
 FIELD_ROW_STORE(store_float4e2m1, 4, double, ENCODE_E2M1)
+FIELD_ROW_LOAD(load_float6e2m3, 6, double, DECODE_E2M3)
+FIELD_ROW_STORE(store_float6e2m3, 6, double, ENCODE_E2M3)
+FIELD_ROW_LOAD(load_float6e3m2, 6, double, DECODE_E3M2)
+FIELD_ROW_STORE(store_float6e3m2, 6, double, ENCODE_E3M2)
 
 // ---- The table -----------------------------------------------------------------------------
 
@@ -158,10 +171,10 @@ static const ref_element elements[OPS_TYPE_COUNT] = {
                 OPS_TYPE_FLOAT8E8M0, "float8e8m0", 8,
                 float8e8m0) FLOAT_ROW(OPS_TYPE_FLOAT4E2M1, "float4e2m1", 4, float4e2m1)
                 INT_ROW(OPS_TYPE_UINT8, "uint8", 8, REF_UNSIGNED, uint8) INT_ROW(
-                    OPS_TYPE_INT8, "int8", 8, REF_SIGNED, int8)
-                    INT_ROW(OPS_TYPE_UINT16, "uint16", 16, REF_UNSIGNED, uint16) INT_ROW(
-                        OPS_TYPE_INT16, "int16", 16, REF_SIGNED,
-                        int16) INT_ROW(OPS_TYPE_UINT32, "uint32", 32, REF_UNSIGNED, uint32)
+                    OPS_TYPE_INT8, "int8", 8, REF_SIGNED,
+                    int8) INT_ROW(OPS_TYPE_UINT16, "uint16", 16, REF_UNSIGNED, uint16)
+                    INT_ROW(OPS_TYPE_INT16, "int16", 16, REF_SIGNED,
+                            int16) INT_ROW(OPS_TYPE_UINT32, "uint32", 32, REF_UNSIGNED, uint32)
                         INT_ROW(OPS_TYPE_INT32, "int32", 32, REF_SIGNED, int32) INT_ROW(
                             OPS_TYPE_UINT64, "uint64", 64,
                             REF_UNSIGNED,
@@ -176,7 +189,8 @@ static const ref_element elements[OPS_TYPE_COUNT] = {
                                                                              NULL, NULL, NULL},
     [OPS_TYPE_COMPLEX128] = {"complex128", 128, REF_COMPLEX, NULL, NULL, NULL, NULL},
     [OPS_TYPE_STRING] = {"string", 0, REF_STRING, NULL, NULL, NULL, NULL},
-};
+    FLOAT_ROW(OPS_TYPE_FLOAT6E2M3, "float6e2m3", 6, float6e2m3)
+        FLOAT_ROW(OPS_TYPE_FLOAT6E3M2, "float6e3m2", 6, float6e3m2)};
 
 const ref_element *ref_element_of(int32_t type) {
   if (type <= 0 || type >= OPS_TYPE_COUNT || elements[type].name == NULL) return NULL;

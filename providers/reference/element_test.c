@@ -27,6 +27,8 @@ static const struct {
     {OPS_TYPE_FLOAT8E5M2, 256, 0x7b, 57344, 0x1p-16},
     {OPS_TYPE_FLOAT8E5M2FNUZ, 256, 0x7f, 57344, 0x1p-17},
     {OPS_TYPE_FLOAT4E2M1, 16, 0x7, 6, 0.5},
+    {OPS_TYPE_FLOAT6E2M3, 64, 0x1f, 7.5, 0.125},
+    {OPS_TYPE_FLOAT6E3M2, 64, 0x1f, 28, 0.0625},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -145,6 +147,23 @@ static void narrow_integers_are_dense(void **state) {
   assert_int_equal(out[2], 1);
 }
 
+// Six bits: four elements are three bytes. The bytes are those that onnx.numpy_helper packs.
+static void floats_of_six_bits_are_dense(void **state) {
+  (void)state;
+  const ref_element *e2m3 = ref_element_of(OPS_TYPE_FLOAT6E2M3);
+  const double values[5] = {1, -7.5, 3.25, -1.25, -0.125};
+  const uint8_t expected[4] = {0xc8, 0x5f, 0xa9, 0x21};
+  uint8_t bytes[4] = {0xff, 0xff, 0xff, 0};
+  double out[5];
+  e2m3->store(bytes, 0, 1, 5, values);
+  assert_memory_equal(bytes, expected, sizeof bytes);
+  e2m3->load(bytes, 0, 1, 5, out);
+  assert_memory_equal(out, values, sizeof out);
+  ref_move_bits(6, bytes, 1, 2, expected, 4, -2, 2);  // elements 4 and 2 to 1 and 3
+  e2m3->load(bytes, 0, 1, 5, out);
+  assert_true(out[0] == 1 && out[1] == -0.125 && out[2] == 3.25 && out[3] == 3.25);
+}
+
 static void every_type_has_a_row(void **state) {
   (void)state;
 #define ROW(number, text, width)                           \
@@ -168,6 +187,7 @@ int main(void) {
       cmocka_unit_test(integers_become_floats_with_one_rounding),
       cmocka_unit_test(integers_wrap),
       cmocka_unit_test(narrow_integers_are_dense),
+      cmocka_unit_test(floats_of_six_bits_are_dense),
       cmocka_unit_test(every_type_has_a_row),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ typedef struct format {
 } format;
 
 // IEEE 754-2008 (float16), bfloat16, OCP 8-bit formats (E4M3FN, E5M2), the FNUZ formats of
-// arXiv 2206.02915, OCP microscaling (E2M1).
+// arXiv 2206.02915, OCP microscaling (E2M1, E2M3, E3M2).
 static const format formats[OPS_TYPE_COUNT] = {
     [OPS_TYPE_FLOAT16] = {5, 10, 15, 0x7bff, 0x7c00, 0x7e00, 1},
     [OPS_TYPE_BFLOAT16] = {8, 7, 127, 0x7f7f, 0x7f80, 0x7fc0, 1},
@@ -31,6 +31,8 @@ static const format formats[OPS_TYPE_COUNT] = {
     [OPS_TYPE_FLOAT8E5M2] = {5, 2, 15, 0x7b, 0x7c, 0x7e, 1},
     [OPS_TYPE_FLOAT8E5M2FNUZ] = {5, 2, 16, 0x7f, NO_CODE, 0x80, 0},
     [OPS_TYPE_FLOAT4E2M1] = {2, 1, 1, 0x7, NO_CODE, NO_CODE, 1},
+    [OPS_TYPE_FLOAT6E2M3] = {2, 3, 1, 0x1f, NO_CODE, NO_CODE, 1},
+    [OPS_TYPE_FLOAT6E3M2] = {3, 2, 3, 0x1f, NO_CODE, NO_CODE, 1},
 };
 
 static uint32_t overflow_code(const format *f, uint32_t sign, int saturate) {

@@ -53,6 +53,7 @@ static int32_t parse(const ops_node *node, ops_kernel *kernel, ops_error *error)
   OPS_RETURN_IF_ERROR(parse_ints(node, "strides", 2, 1, kernel->conv.stride, error));
   OPS_RETURN_IF_ERROR(parse_ints(node, "dilations", 2, 1, kernel->conv.dilation, error));
   OPS_RETURN_IF_ERROR(parse_ints(node, "pads", 4, 0, kernel->conv.pads, error));
+  OPS_RETURN_IF_ERROR(parse_ints(node, "kernel_shape", 2, 0, kernel->conv.kernel_shape, error));
   OPS_RETURN_IF_ERROR(parse_auto_pad(node, &kernel->conv.auto_pad, error));
   kernel->conv.group = ops_node_int(node, "group", 1);
   return OPS_OK;
@@ -76,6 +77,18 @@ static int32_t check_shapes(const ops_kernel *kernel, const ops_type_info *x,
         "Conv: B has rank %d, expected one value for each of %lld output channels",
         bias->type->rank, (long long)w->dims[0]);
   return OPS_OK;
+}
+
+// The attribute kernel_shape repeats what the shape of W says.
+static int32_t check_kernel_shape(const ops_kernel *kernel, const ops_type_info *w,
+                                  ops_error *error) {
+  const int64_t *stated = kernel->conv.kernel_shape;
+  if (stated[0] == 0 && stated[1] == 0) return OPS_OK;
+  if (stated[0] == w->dims[2] && stated[1] == w->dims[3]) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "Conv: kernel_shape is [%lld, %lld], W has kernels of [%lld, %lld]",
+                       (long long)stated[0], (long long)stated[1], (long long)w->dims[2],
+                       (long long)w->dims[3]);
 }
 
 // Size and leading padding of one output dimension (ONNX Conv, auto_pad).
@@ -119,6 +132,7 @@ static int32_t prepare(const ops_kernel *kernel, const ops_prepare_request *requ
   const ops_type_info *w = ops_request_input(request, 1)->type;
   const ops_operand *bias = ops_request_input(request, 2);
   OPS_RETURN_IF_ERROR(check_shapes(kernel, x, w, bias, error));
+  OPS_RETURN_IF_ERROR(check_kernel_shape(kernel, w, error));
   c->batch = x->dims[0];
   c->group = kernel->conv.group;
   c->in_channels = w->dims[1];

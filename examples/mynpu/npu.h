@@ -107,6 +107,7 @@ struct ops_kernel {
   ops_str name;
   struct {
     int64_t group, stride[2], dilation[2], pads[4];
+    int64_t kernel_shape[2];  // 0: not stated
     int32_t auto_pad;
   } conv;
 };

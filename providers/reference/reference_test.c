@@ -96,6 +96,7 @@ static const refusal refusals[] = {
      "expected 1 to squeeze"},
     {"Unsqueeze", 13, {{F, 1, {3}, {0}}, {I, 1, {2}, {0, 0}}}, NULL, {0}, 0, "given twice"},
     {"Transpose", 13, {{F, 2, {2, 3}, {0}}}, "perm", {0, 0}, 2, "given twice"},
+    {"Transpose", 13, {{F, 2, {2, 3}, {0}}}, "perm", {0, -1}, 2, "entry 1 is -1"},
     {"Concat", 13, {{F, 2, {2, 3}, {0}}, {F, 2, {3, 3}, {0}}}, "axis", {1}, 0, "expected 2"},
     {"Split", 13, {{F, 1, {5}, {0}}, {I, 1, {1}, {4}}}, NULL, {0}, 0, "expected 5"},
     {"Slice",

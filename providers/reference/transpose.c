@@ -16,7 +16,11 @@ static int32_t read_order(ref_prepare *p, int32_t rank, int32_t *order) {
                       rank, (long long)perm->count);
   uint64_t seen = 0;
   for (int32_t i = 0; i < rank; ++i) {
-    RETURN_IF_ERROR(ref_axis(p, perm != NULL ? perm->ints[i] : rank - 1 - i, rank, &order[i]));
+    int64_t from = perm != NULL ? perm->ints[i] : rank - 1 - i;
+    if (from < 0 || from >= rank)
+      return ref_refuse(p, "attribute perm: entry %d is %lld, expected 0 to %d", i,
+                        (long long)from, rank - 1);
+    order[i] = (int32_t)from;
     if (seen >> order[i] & 1)
       return ref_refuse(p, "attribute perm: dimension %d is given twice", order[i]);
     seen |= (uint64_t)1 << order[i];

@@ -43,6 +43,11 @@ extern const ref_op ref_slice;
 extern const ref_op ref_softmax, ref_log_softmax, ref_hardmax;
 extern const ref_op ref_transpose;
 extern const ref_op ref_where;
+extern const ref_op ref_rnn, ref_gru, ref_lstm;
+extern const ref_op ref_attention, ref_flex_attention, ref_rotary_embedding;
+extern const ref_op ref_linear_attention, ref_causal_conv, ref_swiglu;
+extern const ref_op ref_det, ref_bit_cast, ref_reverse_sequence, ref_tensor_scatter;
+extern const ref_op ref_center_crop_pad, ref_max_unpool, ref_col2im, ref_affine_grid;
 
 // Copies all elements in row-major order between views of the same count.
 int32_t ref_copy_elements(ref_run *run, const ref_view *from, const ref_view *to);

@@ -37,14 +37,15 @@
   .output_stride = sizeof(ops_arg_def)
 #define NO_INPUTS .inputs = NULL, .input_count = 0, .input_stride = sizeof(ops_arg_def)
 
-#define KERNEL(text, first, last, ref, shape_class, ...)                                \
-  {                                                                                     \
-    .struct_size = sizeof(ops_kernel_def), .domain = OPS_STR(""), .op = OPS_STR(text),  \
-    .since = (first), .until = (last), .name = OPS_STR("reference " text), __VA_ARGS__, \
-    .flags = OPS_KERNEL_REENTRANT, .dynamic_shape = (shape_class),                      \
-    .determinism = OPS_DETERMINISM_BITWISE, .compute_type = OPS_TYPE_DOUBLE,            \
-    .accumulation_type = OPS_TYPE_DOUBLE, .api = &ref_kernel_api, .context = (ref)      \
+#define KERNEL_OF(family, text, first, last, ref, shape_class, ...)                        \
+  {                                                                                        \
+    .struct_size = sizeof(ops_kernel_def), .domain = OPS_STR(family), .op = OPS_STR(text), \
+    .since = (first), .until = (last), .name = OPS_STR("reference " text), __VA_ARGS__,    \
+    .flags = OPS_KERNEL_REENTRANT, .dynamic_shape = (shape_class),                         \
+    .determinism = OPS_DETERMINISM_BITWISE, .compute_type = OPS_TYPE_DOUBLE,               \
+    .accumulation_type = OPS_TYPE_DOUBLE, .api = &ref_kernel_api, .context = (ref)         \
   }
+#define KERNEL(...) KERNEL_OF("", __VA_ARGS__)
 #define ROW(text, first, ref, ...) KERNEL(text, first, 0, ref, OPS_DYNAMIC_FULL, __VA_ARGS__)
 // The last opset is `last`.
 #define ROW_UNTIL(text, first, last, ref, ...) \
@@ -324,6 +325,10 @@ static const ops_kernel_def kernels[] = {
                IN("x_scale", "T2", SCALE_TYPES),
                OPT("x_zero_point", "T1", QUANTIZED_TYPES | OPS_TYPE_BIT(OPS_TYPE_INT32))),
         OUTPUTS(OUT("y", "T3", SCALE_TYPES))),
+
+// Further families; each file is a list of rows.
+#include "table_nn.inc"
+#include "table_tensor.inc"
 };
 
 const ops_provider ref_provider = {

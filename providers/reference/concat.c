@@ -84,7 +84,7 @@ static int32_t prepare_split(ref_prepare *p) {
   const ref_shape *x = &p->inputs[0];
   RETURN_IF_ERROR(ref_axis(p, ref_attr_int(p->kernel, "axis", 0), x->rank, &s->axis));
   int64_t total = x->dims[s->axis], sum = 0;
-  int64_t sizes[MAX_PARTS];
+  int64_t sizes[MAX_PARTS] = {0};
   if (p->output_count > MAX_PARTS)
     return ref_refuse(p, "at most %d outputs are possible", MAX_PARTS);
   RETURN_IF_ERROR(read_sizes(p, total, sizes));

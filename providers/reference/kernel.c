@@ -333,7 +333,8 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
 
 static int32_t view_inputs(const ops_execute_request *request, ref_run *run, ref_view *views) {
   for (uint64_t i = 0; i < run->input_count; ++i)
-    if (ref_view_init(&views[i], &request->inputs[i], run->kernel->api->values) != OPS_OK)
+    if (ref_view_init(&views[i], &request->inputs[i], run->kernel->api->values) != OPS_OK ||
+        (views[i].present && views[i].element == NULL))
       return ref_refuse(run, "input %s is not a host tensor in the plain layout",
                         ref_input_name(run->kernel, i));
   return OPS_OK;

@@ -143,7 +143,7 @@ int32_t ref_contents_view(const ref_prepare *prepare, uint64_t input, ref_view *
   const ops_constant *constant = operand->constant;
   if (constant == NULL || constant->format != OPS_CONSTANT_DENSE ||
       ref_view_init(out_view, &constant->dense, prepare->kernel->api->values) != OPS_OK ||
-      !out_view->present)
+      !out_view->present || out_view->element == NULL)
     return ref_refuse(prepare, "input %s: its contents must be given to prepare",
                       ref_input_name(prepare->kernel, input));
   return OPS_OK;

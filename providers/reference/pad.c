@@ -8,6 +8,8 @@
 #include "operators.h"
 #include "traverse.h"
 
+#define MAX_PADS (2 * OPS_MAX_RANK)
+
 enum { CONSTANT, REFLECT, EDGE, WRAP, MODE_COUNT };
 static const char *const modes[MODE_COUNT] = {"constant", "reflect", "edge", "wrap"};
 
@@ -19,12 +21,12 @@ typedef struct pad_state {
 
 static int32_t read_pads(const ref_prepare *p, int64_t *begin, int64_t *end) {
   const ref_attribute *attribute = ref_attr(p->kernel, "pads");
-  int64_t pads[2 * OPS_MAX_RANK], count = 0;
+  int64_t pads[MAX_PADS] = {0}, count = 0;
   int32_t rank = p->inputs[0].rank, axes[OPS_MAX_RANK], axis_count;
   int given;
   if (ref_has(p, 1)) {
-    RETURN_IF_ERROR(ref_contents(p, 1, pads, 2 * OPS_MAX_RANK, &count));
-  } else if (attribute != NULL && attribute->count <= 2 * OPS_MAX_RANK) {
+    RETURN_IF_ERROR(ref_contents(p, 1, pads, MAX_PADS, &count));
+  } else if (attribute != NULL && attribute->count <= MAX_PADS) {
     count = attribute->count;
     memcpy(pads, attribute->ints, sizeof(int64_t) * (size_t)count);
   }
@@ -45,7 +47,7 @@ static int32_t read_pads(const ref_prepare *p, int64_t *begin, int64_t *end) {
 static int32_t prepare(ref_prepare *p) {
   pad_state *s = p->state;
   const ref_shape *x = &p->inputs[0];
-  int64_t end[OPS_MAX_RANK], dims[OPS_MAX_RANK];
+  int64_t end[OPS_MAX_RANK] = {0}, dims[OPS_MAX_RANK];
   for (s->mode = 0; s->mode < MODE_COUNT; ++s->mode)
     if (ref_attr_is(p->kernel, "mode", modes[s->mode], "constant")) break;
   if (s->mode == MODE_COUNT)

@@ -94,6 +94,7 @@ struct ops_kernel {
   ops_str name;  // of the node
   const ref_attribute *attributes;
   uint64_t attribute_count;
+  uint64_t absent_outputs;  // bit i: the node leaves output i out
 };
 
 extern const ops_kernel_api ref_kernel_api;
@@ -162,6 +163,8 @@ uint64_t ref_reserve_reals(ref_prepare *prepare, int64_t count);  // doubles
 
 int ref_given(const ref_run *run, uint64_t input);
 int ref_wanted(const ref_run *run, uint64_t output);
+// The same for an output whose shape execute sets, before it has one.
+int ref_asked_for(const ref_run *run, uint64_t output);
 
 // Fixes the shape of an output that prepare left to execute, and makes its view.
 int32_t ref_set_output(ref_run *run, uint64_t output, int32_t rank, const int64_t *dims);

@@ -223,6 +223,11 @@ int ref_wanted(const ref_run *run, uint64_t output) {
   return output < run->output_count && run->outputs[output].present;
 }
 
+int ref_asked_for(const ref_run *run, uint64_t output) {
+  return output < run->output_count &&
+         !(output < 64 && run->kernel->absent_outputs >> output & 1);
+}
+
 int32_t ref_set_output(ref_run *run, uint64_t output, int32_t rank, const int64_t *dims) {
   if (output >= run->output_count) return OPS_OK;
   const ops_kernel *kernel = run->kernel;

@@ -48,6 +48,8 @@ extern const ref_op ref_attention, ref_flex_attention, ref_rotary_embedding;
 extern const ref_op ref_linear_attention, ref_causal_conv, ref_swiglu;
 extern const ref_op ref_det, ref_bit_cast, ref_reverse_sequence, ref_tensor_scatter;
 extern const ref_op ref_center_crop_pad, ref_max_unpool, ref_col2im, ref_affine_grid;
+extern const ref_op ref_grid_sample, ref_max_roi_pool, ref_roi_align, ref_deform_conv;
+extern const ref_op ref_non_max_suppression, ref_unique;
 
 // Copies all elements in row-major order between views of the same count.
 int32_t ref_copy_elements(ref_run *run, const ref_view *from, const ref_view *to);

@@ -183,8 +183,8 @@ static void view_node(const ops_kernel_def *def, const test_node *node, node_vie
     v->inputs[i].constant = &v->constants[i];
   }
   for (uint64_t i = 0; i < node->output_count; ++i)
-    v->outputs[i] =
-        (ops_operand){.struct_size = sizeof(ops_operand), .value = 100 + (int64_t)i};
+    v->outputs[i] = (ops_operand){.struct_size = sizeof(ops_operand),
+                                  .value = node->outputs[i].present ? 100 + (int64_t)i : -1};
   v->node = (ops_node){.struct_size = sizeof(ops_node),
                        .name = OPS_STR("node"),
                        .op = def->op,

@@ -329,6 +329,7 @@ static const ops_kernel_def kernels[] = {
 // Further families; each file is a list of rows.
 #include "table_nn.inc"
 #include "table_tensor.inc"
+#include "table_vision.inc"
 };
 
 const ops_provider ref_provider = {

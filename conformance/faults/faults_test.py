@@ -43,7 +43,7 @@ FAULTS = {
     "matmul_float16_accumulation": ("MatMul", {"FAIL"}, {"values"}, None),
     "softmax_wrong_axis": ("Softmax", {"FAIL"}, {"values", "invariants"}, None),
     "write_past_output": ("Relu", {"CRASH"}, {"guard"}, lambda c: True),
-    "read_after_run": ("Relu", {"CRASH"}, {"async"}, None),
+    "read_after_run": ("Relu", {"CRASH", "FLAKY"}, {"async"}, None),
     "segfault": ("Relu", {"CRASH"}, {"process"}, lambda c: len(shape(c)) == 2),
     "hang": ("Relu", {"TIMEOUT"}, {"time"}, lambda c: count(c) == 7),
     "calls_exit": ("Relu", {"CRASH"}, {"process"}, lambda c: len(shape(c)) == 2),
@@ -108,7 +108,7 @@ def check_fault(fault, done, report):
     check(done.returncode == 1, f"expected exit code 1, found {done.returncode}")
     claimed = [c for c in report["cases"] if c["status"] != "UNSUPPORTED"]
     failed = [c for c in claimed if c["status"] != "PASS"]
-    check(failed, "no case fails")
+    check(any(c["status"] != "FLAKY" for c in failed), "no case fails")
     for case in failed:
         where = f"{case['id']}: {case['status']} {case.get('check')}: {case.get('message')}"
         check(case.get("op") == operator, f"another operator is blamed: {where}")

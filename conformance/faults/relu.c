@@ -9,7 +9,8 @@
 
 #include "faulty.h"
 
-#define LATE_NS 200000  // when the late reader looks at its input
+#define LATE_NS 200000  // how often the late reader looks at its input, and how many times
+#define LATE_LOOKS 8
 
 static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
                        ops_prepare_reply *reply, ops_error *error) {
@@ -30,8 +31,10 @@ static void *read_late(void *context) {
   ops_prepared *prepared = context;
   const struct timespec pause = {0, LATE_NS};
   float sum = 0;
-  nanosleep(&pause, NULL);
-  for (int64_t i = 0; i < prepared->count; ++i) sum += prepared->late_input[i];
+  for (int look = 0; look < LATE_LOOKS; ++look) {
+    nanosleep(&pause, NULL);
+    for (int64_t i = 0; i < prepared->count; ++i) sum += prepared->late_input[i];
+  }
   return sum > 0 ? context : NULL;
 }
 

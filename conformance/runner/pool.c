@@ -217,6 +217,24 @@ static void accept_failed(pool *pool, slot *slot, const oc_message *message) {
   slot->state = SLOT_EMPTY;
 }
 
+// A sanitizer that found a data race has printed so and lets the process go on.
+static void heed_sanitizer(const slot *slot, oc_result *result) {
+  char text[512];
+  if (oc_worker_log_size(&slot->worker) == slot->log_start) return;
+  oc_worker_log_head(&slot->worker, slot->log_start, text, sizeof text);
+  const char *report = strstr(text, "WARNING: ThreadSanitizer");
+  if (!report) return;
+  oc_result_end(result, OC_STATUS_FAIL, "process", "a sanitizer reports: %s", report);
+}
+
+static void accept_result(pool *pool, slot *slot, const oc_message *message) {
+  oc_result result = message->body.result;
+  slot->state = SLOT_IDLE;
+  slot->used = true;
+  heed_sanitizer(slot, &result);
+  settle(pool, slot, &result);
+}
+
 static void accept_message(pool *pool, slot *slot, const oc_message *message) {
   const bool expected = (slot->state == SLOT_OPENING && message->kind <= OC_MESSAGE_FAILED) ||
                         (slot->state == SLOT_BUSY && message->kind == OC_MESSAGE_RESULT &&
@@ -233,9 +251,7 @@ static void accept_message(pool *pool, slot *slot, const oc_message *message) {
   } else if (message->kind == OC_MESSAGE_CLOSED) {
     accept_closed(pool, slot, message);
   } else {
-    slot->state = SLOT_IDLE;
-    slot->used = true;
-    settle(pool, slot, &message->body.result);
+    accept_result(pool, slot, message);
   }
 }
 

@@ -32,7 +32,8 @@ typedef enum deed {
   HANG,
   SCRIBBLE,
   ONCE,
-  CLOSE_FDS
+  CLOSE_FDS,
+  RACE
 } deed;
 
 typedef struct script {
@@ -93,6 +94,9 @@ static void act(deed what, bool first) {
     case CLOSE_FDS:
       for (int fd = 3; fd < 64; ++fd) close(fd);
       for (;;) pause();
+    case RACE:
+      fprintf(stderr, "\n==1==\nWARNING: ThreadSanitizer: data race (pid=1)\n");
+      break;
     case ONCE:
       if (first) raise(SIGBUS);
       break;
@@ -201,8 +205,12 @@ static void test_closed_descriptors(void **unused) {
   record log;
   ops_error error = OPS_ERROR_INIT;
   play->deeds[5] = CLOSE_FDS;
+  play->deeds[7] = RACE;
   assert_int_equal(run_script(play, 2, &log, &error), OPS_OK);
   assert_int_equal(log.results[5].status, OC_STATUS_CRASH);
+  assert_int_equal(log.results[7].status, OC_STATUS_FAIL);
+  assert_non_null(strstr(log.results[7].message, "data race"));
+  assert_int_equal(log.results[8].status, OC_STATUS_PASS);
   for (int i = 0; i < CASES; ++i) assert_int_equal(log.answers[i], 1);
   munmap(play, sizeof *play);
 }

@@ -204,9 +204,7 @@ void oc_worker_log_trim(oc_worker *worker) {
   if (long_log && ftruncate(worker->log, 0) != 0) return;  // then it stays as it is
 }
 
-void oc_worker_log_tail(const oc_worker *worker, int64_t start, char *text, size_t size) {
-  const int64_t end = oc_worker_log_size(worker);
-  if (end - start > (int64_t)size - 1) start = end - ((int64_t)size - 1);
+void oc_worker_log_head(const oc_worker *worker, int64_t start, char *text, size_t size) {
   ssize_t got = pread(worker->log, text, size - 1, start);
   if (got < 0) got = 0;
   text[got] = 0;
@@ -214,4 +212,9 @@ void oc_worker_log_tail(const oc_worker *worker, int64_t start, char *text, size
     if ((unsigned char)text[i] < 0x20 || (unsigned char)text[i] > 0x7e) text[i] = ' ';
   }
   while (got > 0 && text[got - 1] == ' ') text[--got] = 0;
+}
+
+void oc_worker_log_tail(const oc_worker *worker, int64_t start, char *text, size_t size) {
+  const int64_t end = oc_worker_log_size(worker), room = (int64_t)size - 1;
+  oc_worker_log_head(worker, end - start > room ? end - room : start, text, size);
 }

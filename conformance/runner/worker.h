@@ -98,8 +98,10 @@ oc_receipt oc_worker_receive(oc_worker *worker, oc_message *out_message);
 // already on its way out keeps its own reason. `text` may be NULL.
 void oc_worker_stop(oc_worker *worker, char *text, size_t size);
 
-// The length of the log, and its text from `start` on, on one line, cut to `size`.
+// The length of the log, and its text from `start` on, on one line, cut to `size`: the last
+// bytes, or the first ones.
 int64_t oc_worker_log_size(const oc_worker *worker);
+void oc_worker_log_head(const oc_worker *worker, int64_t start, char *text, size_t size);
 // Forgets a log that has grown beyond all use; for the time between two cases.
 void oc_worker_log_trim(oc_worker *worker);
 void oc_worker_log_tail(const oc_worker *worker, int64_t start, char *text, size_t size);

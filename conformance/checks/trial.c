@@ -30,6 +30,7 @@ static const run_row kRuns[OC_RUN_COUNT] = {
     [OC_RUN_AGAIN] = {"same addresses again", OC_PLACE_END, 2, OC_REVOKE_CONTENTS, 0, false},
     [OC_RUN_MOVED] = {"other addresses", OC_PLACE_START, 1, OC_REVOKE_CONTENTS, 1, false},
     [OC_RUN_CONSTANT] = {"inputs as constants", OC_PLACE_END, 1, OC_REVOKE_ACCESS, 1, false},
+    [OC_RUN_LAYOUT] = {"private layouts", OC_PLACE_END, 2, OC_REVOKE_CONTENTS, 1, false},
     [OC_RUN_IN_PLACE] = {"in place", OC_PLACE_END, 0, OC_REVOKE_CONTENTS, 0, false},
 };
 
@@ -179,6 +180,22 @@ static bool run_in_place(oc_trial *trial) {
   return open_launch(trial, OC_RUN_IN_PLACE, &alias) && run_once(trial, OC_RUN_IN_PLACE);
 }
 
+// The layouts that the kernel would rather have, if it offers any of its own.
+static bool run_layout(oc_trial *trial) {
+  ops_error error = OPS_ERROR_INIT;
+  bool chosen;
+  trial->run = OC_RUN_LAYOUT;
+  int32_t status = oc_kernel_choose_layouts(&trial->kernel, &chosen, &error);
+  if (status != OPS_OK) return fail_status(trial, "query_layouts", status, &error);
+  if (!chosen) return true;
+  retire_launch(trial);
+  trial->run = OC_RUN_LAYOUT;
+  status = oc_kernel_prepare(&trial->kernel, NULL, 0, &error);
+  if (status != OPS_OK) return fail_status(trial, "prepare", status, &error);
+  return oc_checks_ask(trial, OC_POINT_PREPARED) && open_launch(trial, OC_RUN_LAYOUT, NULL) &&
+         run_once(trial, OC_RUN_LAYOUT);
+}
+
 // The same node with its other inputs as constants, if it is claimed so.
 static bool run_constant(oc_trial *trial) {
   const uint64_t weights = weights_of(trial);
@@ -241,7 +258,7 @@ static void judge_node(oc_trial *trial) {
     const size_t size = sizeof trial->result->implementation - 1;
     memcpy(trial->result->implementation, chosen.data, chosen.size < size ? chosen.size : size);
   }
-  if (!run_in_place(trial)) return;
+  if (!run_in_place(trial) || !run_layout(trial)) return;
   if (!constant && !run_constant(trial)) return;
   trial->result->status = OC_STATUS_PASS;
 }

@@ -34,6 +34,7 @@ typedef enum oc_run_kind {
   OC_RUN_AGAIN,     // the same addresses once more
   OC_RUN_MOVED,     // data against the front guard; inputs overwritten after the completion
   OC_RUN_CONSTANT,  // every input but the first is a constant of the graph
+  OC_RUN_LAYOUT,    // the first private layouts that the kernel offers
   OC_RUN_IN_PLACE,  // an output in the memory of an input, as the definition allows
   OC_RUN_COUNT
 } oc_run_kind;

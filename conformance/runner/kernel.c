@@ -8,6 +8,8 @@
 #include "ops_support/error.h"
 #include "runner/result.h"
 
+#define MAX_CHOICES 8
+
 int32_t oc_kernel_init(oc_kernel *kernel, oc_target *target, oc_beacon *beacon,
                        const oc_case *item, const oc_inputs *inputs,
                        const oc_node_options *options, ops_error *error) {
@@ -53,18 +55,71 @@ static void drop_prepared(oc_kernel *kernel) {
   kernel->prepared = NULL;
 }
 
+static ops_prepare_request request_of(oc_kernel *kernel) {
+  return (ops_prepare_request){
+      .struct_size = sizeof(ops_prepare_request),
+      .inputs = oc_node_view_prepare_inputs(kernel->view, shape_inputs(kernel)),
+      .input_count = kernel->inputs->count,
+      .input_stride = sizeof(ops_operand),
+      .output_layouts = kernel->output_layouts};
+}
+
+// ---- Layouts --------------------------------------------------------------------------------
+
+static bool is_private(const oc_kernel *kernel, const ops_layout_choice *choice) {
+  for (size_t i = 0; choice->input_layouts && i < kernel->inputs->count; ++i) {
+    if (choice->input_layouts[i] != OPS_LAYOUT_STRIDED) return true;
+  }
+  for (size_t i = 0; choice->output_layouts && i < kernel->output_count; ++i) {
+    if (choice->output_layouts[i] != OPS_LAYOUT_STRIDED) return true;
+  }
+  return false;
+}
+
+static void adopt(oc_kernel *kernel, const ops_layout_choice *choice) {
+  for (size_t i = 0; i < kernel->inputs->count; ++i) {
+    kernel->input_layouts[i] =
+        choice->input_layouts ? choice->input_layouts[i] : OPS_LAYOUT_STRIDED;
+    oc_node_view_set_layout(kernel->view, i, kernel->input_layouts[i]);
+  }
+  for (size_t i = 0; i < kernel->output_count; ++i) {
+    kernel->output_layouts[i] =
+        choice->output_layouts ? choice->output_layouts[i] : OPS_LAYOUT_STRIDED;
+  }
+}
+
+int32_t oc_kernel_choose_layouts(oc_kernel *kernel, bool *out_chosen, ops_error *error) {
+  ops_layout_choice choices[MAX_CHOICES];
+  const ops_memory_api *memory = kernel->target->provider->memory;
+  uint64_t count = 0;
+  *out_chosen = false;
+  if (!kernel->def->api->query_layouts || !memory || !memory->layout_size || !memory->reorder) {
+    return OPS_OK;
+  }
+  oc_beacon_phase(kernel->beacon, OC_PHASE_PREPARE);
+  memset(choices, 0, sizeof choices);
+  for (size_t i = 0; i < MAX_CHOICES; ++i) choices[i].struct_size = sizeof choices[i];
+  const ops_prepare_request request = request_of(kernel);
+  OPS_RETURN_IF_ERROR(kernel->def->api->query_layouts(
+      kernel->kernel, &request, choices, MAX_CHOICES, sizeof *choices, &count, error));
+  for (uint64_t i = 0; i < count && i < MAX_CHOICES && !*out_chosen; ++i) {
+    *out_chosen = is_private(kernel, &choices[i]);
+    if (*out_chosen) adopt(kernel, &choices[i]);
+  }
+  return OPS_OK;
+}
+
+// ---- Prepare --------------------------------------------------------------------------------
+
 int32_t oc_kernel_prepare(oc_kernel *kernel, const ops_alias *aliases, uint64_t alias_count,
                           ops_error *error) {
   drop_prepared(kernel);
   oc_beacon_phase(kernel->beacon, OC_PHASE_PREPARE);
-  const ops_prepare_request request = {
-      .struct_size = sizeof request,
-      .inputs = oc_node_view_prepare_inputs(kernel->view, shape_inputs(kernel)),
-      .input_count = kernel->inputs->count,
-      .input_stride = sizeof(ops_operand),
-      .aliases = aliases,
-      .alias_count = alias_count,
-      .alias_stride = sizeof(ops_alias)};
+  ops_prepare_request request = request_of(kernel);
+  request.aliases = aliases;
+  request.alias_count = alias_count;
+  request.alias_stride = sizeof(ops_alias);
+
   memset(kernel->outputs, 0, sizeof kernel->outputs);
   for (size_t i = 0; i < kernel->output_count; ++i) {
     kernel->outputs[i].struct_size = sizeof kernel->outputs[i];

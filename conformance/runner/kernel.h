@@ -21,6 +21,8 @@ typedef struct oc_kernel {
   ops_prepare_reply reply;
   ops_output_info outputs[OC_NODE_MAX_OUTPUTS];
   size_t output_count;
+  uint32_t input_layouts[OC_CASE_MAX_TENSORS];  // OPS_LAYOUT_STRIDED, or what was chosen
+  uint32_t output_layouts[OC_NODE_MAX_OUTPUTS];
 } oc_kernel;
 
 // Borrows everything. Nothing is asked of the provider yet.
@@ -34,6 +36,10 @@ int32_t oc_kernel_create(oc_kernel *kernel, ops_error *error);
 // `aliases` may be NULL. Fills reply and outputs; replaces an earlier prepared object.
 int32_t oc_kernel_prepare(oc_kernel *kernel, const ops_alias *aliases, uint64_t alias_count,
                           ops_error *error);
+// Asks for the layouts that the kernel can run and chooses the first that is private; the next
+// prepare tells it so. *out_chosen: whether there is one.
+int32_t oc_kernel_choose_layouts(oc_kernel *kernel, bool *out_chosen, ops_error *error);
+
 // Destroys the provider's objects, children first; what they ran on may be freed afterwards.
 void oc_kernel_release(oc_kernel *kernel);
 // Releases, and frees the rest. Accepts a zeroed one.

@@ -48,6 +48,23 @@ static ops_arg tensor_arg(const oc_block *block, int32_t type, int32_t rank,
                               .rank = rank}};
 }
 
+// Makes `arg` say that it is of a private layout, and `spec` be as large as that needs.
+static int32_t apply_layout(oc_launch *launch, uint32_t layout, const oc_array *array,
+                            oc_block_spec *spec, ops_error *error) {
+  oc_target *target = launch->kernel->target;
+  if (layout == OPS_LAYOUT_STRIDED) return OPS_OK;
+  spec->size = 0;
+  return target->provider->memory->layout_size(target->device, layout, array->type, array->rank,
+                                               array->dims, &spec->size, error);
+}
+
+static void mark_layout(ops_arg *arg, uint32_t layout, uint64_t bytes) {
+  if (layout == OPS_LAYOUT_STRIDED) return;
+  arg->tensor.layout = layout;
+  arg->tensor.strides = NULL;
+  arg->tensor.byte_size = bytes;
+}
+
 static int32_t init_inputs(oc_launch *launch, ops_error *error) {
   const oc_inputs *inputs = launch->kernel->inputs;
   for (size_t i = 0; i < inputs->count; ++i) {
@@ -60,11 +77,14 @@ static int32_t init_inputs(oc_launch *launch, ops_error *error) {
     spec.role = OC_ROLE_INPUT;
     spec.index = (int32_t)i;
     spec.usage = OPS_USAGE_IO;
+    const uint32_t layout = launch->kernel->input_layouts[i];
+    OPS_RETURN_IF_ERROR(apply_layout(launch, layout, array, &spec, error));
     OPS_RETURN_IF_ERROR(
         oc_block_init(&launch->inputs[i], launch->kernel->target, &spec, error));
     fill_strides(array->rank, array->dims, launch->input_strides[i]);
     launch->input_args[i] = tensor_arg(&launch->inputs[i], array->type, array->rank,
                                        array->dims, launch->input_strides[i], array->bytes);
+    mark_layout(&launch->input_args[i], layout, spec.size);
   }
   return OPS_OK;
 }
@@ -83,13 +103,16 @@ static int32_t init_output(oc_launch *launch, size_t i, int32_t rank, const int6
   spec.usage = OPS_USAGE_IO;
   memcpy(launch->output_dims_host[i], shape.dims, sizeof shape.dims);
   fill_strides(rank, shape.dims, launch->output_strides[i]);
-  int32_t status = OPS_OK;
+  const uint32_t layout = kernel->output_layouts[i];
+  int32_t status = apply_layout(launch, layout, &shape, &spec, error);
   const bool alias = launch->alias_input >= 0 && launch->alias_output == (int32_t)i;
-  if (!alias) status = oc_block_init(&launch->outputs[i], kernel->target, &spec, error);
+  if (!alias && status == OPS_OK)
+    status = oc_block_init(&launch->outputs[i], kernel->target, &spec, error);
   const oc_block *block = alias ? &launch->inputs[launch->alias_input] : &launch->outputs[i];
   if (status == OPS_OK) {
     launch->output_args[i] = tensor_arg(block, type, rank, launch->output_dims_host[i],
                                         launch->output_strides[i], shape.bytes);
+    mark_layout(&launch->output_args[i], layout, spec.size);
   }
   oc_array_finish(&shape);
   return status;
@@ -178,6 +201,34 @@ static int32_t poison_block(oc_block *block, unsigned pattern, ops_error *error)
   return status;
 }
 
+// ---- Private layouts ------------------------------------------------------------------------
+
+// A row-major copy of a tensor beside its private form, and the device's way between them.
+static int32_t reorder(const oc_launch *launch, const ops_arg *private_arg, bool to_private,
+                       void *data, uint64_t bytes, ops_error *error) {
+  oc_target *target = launch->kernel->target;
+  const ops_tensor *tensor = &private_arg->tensor;
+  const oc_block_spec spec = {.memory_kind = private_arg->memory_kind,
+                              .size = bytes,
+                              .alignment = element_alignment(tensor->type),
+                              .usage = OPS_USAGE_STAGING};
+  int64_t strides[OPS_MAX_RANK];
+  oc_block staging;
+  OPS_RETURN_IF_ERROR(oc_block_init(&staging, target, &spec, error));
+  fill_strides(tensor->rank, tensor->dims, strides);
+  const ops_arg plain =
+      tensor_arg(&staging, tensor->type, tensor->rank, tensor->dims, strides, bytes);
+  int32_t status = to_private ? oc_block_write(&staging, data, error) : OPS_OK;
+  if (status == OPS_OK) {
+    status = target->provider->memory->reorder(target->device, NULL,
+                                               to_private ? &plain : private_arg,
+                                               to_private ? private_arg : &plain, error);
+  }
+  if (status == OPS_OK && !to_private) status = oc_block_read(&staging, data, error);
+  oc_block_finish(&staging);
+  return status;
+}
+
 int32_t oc_launch_load(oc_launch *launch, const oc_inputs *inputs, unsigned poison,
                        ops_error *error) {
   launch->poison = poison;
@@ -185,7 +236,12 @@ int32_t oc_launch_load(oc_launch *launch, const oc_inputs *inputs, unsigned pois
     if (!inputs->items[i].present) continue;
     oc_block *block = &launch->inputs[i];
     OPS_RETURN_IF_ERROR(oc_block_protect(block, OC_ACCESS_WRITE, error));
-    OPS_RETURN_IF_ERROR(oc_block_write(block, inputs->items[i].data, error));
+    const oc_array *array = &inputs->items[i];
+    const bool layout = launch->kernel->input_layouts[i] != OPS_LAYOUT_STRIDED;
+    OPS_RETURN_IF_ERROR(
+        layout ? reorder(launch, &launch->input_args[i], true, array->data, array->bytes, error)
+               : oc_block_write(block, array->data, error));
+
     if (launch->alias_input == (int32_t)i) continue;
     OPS_RETURN_IF_ERROR(oc_block_protect(block, OC_ACCESS_READ, error));
   }
@@ -312,7 +368,14 @@ int32_t oc_launch_read(const oc_launch *launch, size_t index, oc_array *out_arra
   const bool alias = launch->alias_input >= 0 && launch->alias_output == (int32_t)index;
   const oc_block *block =
       alias ? &launch->inputs[launch->alias_input] : &launch->outputs[index];
+  if (launch->kernel->output_layouts[index] != OPS_LAYOUT_STRIDED) {
+    const int32_t done = reorder(launch, &launch->output_args[index], false, out_array->data,
+                                 out_array->bytes, error);
+    if (done != OPS_OK) oc_array_finish(out_array);
+    return done;
+  }
   void *whole = malloc(block->size ? block->size : 1);
+
   int32_t status = whole ? oc_block_read(block, whole, error)
                          : ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory to read");
   if (status == OPS_OK) memcpy(out_array->data, whole, out_array->bytes);
@@ -355,7 +418,9 @@ int32_t oc_launch_input_changed(const oc_launch *launch, size_t index, const oc_
                                 bool *out_changed, ops_error *error) {
   *out_changed = false;
   const oc_block *block = &launch->inputs[index];
-  if (!expected->present || block->guard.map || block->size == 0) return OPS_OK;
+  const bool layout = launch->kernel->input_layouts[index] != OPS_LAYOUT_STRIDED;
+  if (!expected->present || block->guard.map || block->size == 0 || layout) return OPS_OK;
+
   void *bytes = malloc(block->size);
   if (!bytes) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory to read");
   const int32_t status = oc_block_read(block, bytes, error);

@@ -19,6 +19,8 @@ struct oc_node_view {
   ops_operand inputs[OC_CASE_MAX_TENSORS];
   ops_operand prepare_inputs[OC_CASE_MAX_TENSORS];
   ops_type_info input_types[OC_CASE_MAX_TENSORS];
+  ops_type_info prepare_types[OC_CASE_MAX_TENSORS];
+  uint32_t prepare_layouts[OC_CASE_MAX_TENSORS];
   ops_constant constants[OC_CASE_MAX_TENSORS];
   int64_t strides[OC_CASE_MAX_TENSORS][OPS_MAX_RANK];
   ops_operand outputs[OC_NODE_MAX_OUTPUTS];
@@ -247,12 +249,20 @@ const ops_node *oc_node_view_node(const oc_node_view *view) {
   return &view->node;
 }
 
+void oc_node_view_set_layout(oc_node_view *view, size_t index, uint32_t layout) {
+  view->prepare_layouts[index] = layout;
+}
+
 const ops_operand *oc_node_view_prepare_inputs(oc_node_view *view, uint64_t known) {
   const uint64_t contents = known | view->constant_mask;
   for (size_t i = 0; i < view->arrays->count; ++i) {
     view->prepare_inputs[i] = view->inputs[i];
     const bool given = view->arrays->items[i].present && (contents >> i & 1);
     view->prepare_inputs[i].constant = given ? &view->constants[i] : NULL;
+    if (!view->inputs[i].type) continue;
+    view->prepare_types[i] = view->input_types[i];
+    view->prepare_types[i].layout = view->prepare_layouts[i];
+    view->prepare_inputs[i].type = &view->prepare_types[i];
   }
   return view->prepare_inputs;
 }

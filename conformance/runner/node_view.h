@@ -28,6 +28,9 @@ void oc_node_view_destroy(oc_node_view *view);  // accepts NULL
 
 const ops_node *oc_node_view_node(const oc_node_view *view);
 
+// The layout that the host has chosen for input `index`, for the operands of prepare.
+void oc_node_view_set_layout(oc_node_view *view, size_t index, uint32_t layout);
+
 // Operands for prepare: as those of the node, with the contents of the inputs in `known` too.
 // Valid until the next call or destroy.
 const ops_operand *oc_node_view_prepare_inputs(oc_node_view *view, uint64_t known);

@@ -297,9 +297,11 @@ static int32_t add(rt_plan_cache *cache, const rt_plan_request *request,
 }
 
 int32_t rt_plan_cache_obtain(rt_plan_cache *cache, const rt_plan_request *request,
-                             rt_cached_plan **out_plan, ops_error *error) {
+                             rt_cached_plan **out_plan, int *out_built, ops_error *error) {
+  *out_built = 0;
   OPS_RETURN_IF_ERROR(find(cache, request, out_plan, error));
   if (*out_plan) return OPS_OK;
+  *out_built = 1;
   rt_plan *plan = NULL;
   rt_cached_plan *cached = NULL;
   OPS_RETURN_IF_ERROR(rt_plan_build(request, &plan, error));

@@ -87,7 +87,19 @@ static int32_t obtain(rt_run *run, rt_cached_plan **out_plan, ops_error *error) 
                                    .fetch = rt_run_fetch,
                                    .context = run,
                                    .no_reuse = options->no_reuse};
-  return rt_plan_cache_obtain(run->executor->cache, &request, out_plan, error);
+  const uint64_t start_ns = options->profile ? rt_profile_now() : 0;
+  int built = 0;
+  OPS_RETURN_IF_ERROR(
+      rt_plan_cache_obtain(run->executor->cache, &request, out_plan, &built, error));
+  if (built && options->profile)
+    rt_profile_add(options->profile, &(rt_profile_span){.kind = OPS_PROFILE_COMPILE,
+                                                        .run = run->number,
+                                                        .name = "plan and prepare",
+                                                        .op = "",
+                                                        .provider = "host",
+                                                        .start_ns = start_ns,
+                                                        .end_ns = rt_profile_now()});
+  return OPS_OK;
 }
 
 static rt_segment *add_segment(rt_run *run, rt_cached_plan *cached) {

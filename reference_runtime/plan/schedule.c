@@ -127,7 +127,7 @@ static int32_t plan_memory(schedule *s, ops_error *error) {
 
 // ---- Waits ----------------------------------------------------------------------------------
 
-#define QUEUES (RT_MAX_DEVICES * RT_QUEUES_PER_DEVICE)
+#define QUEUES ((uint32_t)RT_MAX_DEVICES * RT_QUEUES_PER_DEVICE)
 #define HOST_QUEUE QUEUES  // waits of synchronous actions
 
 typedef struct waits {
@@ -241,12 +241,12 @@ static int32_t plan_waits(schedule *s, ops_error *error) {
   const size_t count = plan->buffer_count;
   waits *w = calloc(1, sizeof *w);
   uint32_t *writer = malloc((count + 1) * sizeof *writer);
-  uint32_t *accesses = malloc((count + 1) * QUEUES * sizeof *accesses);
+  uint32_t *accesses = malloc((count + 1) * (size_t)QUEUES * sizeof *accesses);
   uint32_t *owners = malloc((count + 1) * sizeof *owners);
   int32_t status = w && writer && accesses && owners ? OPS_OK : rt_builder_exhausted(error);
   if (status == OPS_OK) {
     memset(writer, 0xff, count * sizeof *writer);
-    memset(accesses, 0xff, count * QUEUES * sizeof *accesses);
+    memset(accesses, 0xff, count * (size_t)QUEUES * sizeof *accesses);
     *w = (waits){.s = s, .writer = writer, .accesses = accesses, .owners = owners};
   }
   for (uint32_t i = 0; status == OPS_OK && i < plan->action_count; ++i)

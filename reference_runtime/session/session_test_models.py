@@ -91,6 +91,11 @@ def standard(folder):
                [value(n, np.float32, None) for n in ("y", "a", "a2", "x2", "k2")],
                [constant("k", tensor((2,)))], {"x": x})
 
+    # Nothing to compute at all.
+    write_case(folder, "no_nodes", [], [value("x", np.float32, ["N", 4])],
+               [value("x", np.float32, ["N", 4]), value("k", np.float32, [2])], [constant("k", tensor((2,)))],
+               {"x": x})
+
     write_case(folder, "types",
                [node("Cast", "x", "i", "to_int", to=TensorProto.INT32), node("Cast", "i", "d", "to_double",
                                                                           to=TensorProto.DOUBLE),

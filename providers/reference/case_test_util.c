@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "loader/value.h"
+
 typedef struct cursor {
   case_file *file;
   const unsigned char *at;
@@ -86,7 +88,25 @@ static case_value *get_values(cursor *c, case_value *more, uint32_t *count) {
   return values;
 }
 
-// Tensor attributes of strings are not read by any case's operator; others become constants.
+typedef struct case_strings {
+  ops_value *value;
+  struct case_strings *next;
+} case_strings;
+
+// A tensor of strings as a host value, which lives until the file is closed.
+static ops_value *make_strings(case_file *file, const case_tensor *tensor) {
+  case_strings *held = take(file, 1, sizeof *held);
+  if (ops_value_create(OPS_VALUE_STRINGS, &held->value, NULL) != OPS_OK ||
+      ops_value_accessors.strings_resize(held->value, tensor->rank, tensor->dims, NULL) !=
+          OPS_OK)
+    die("out of memory", "");
+  held->next = file->strings;
+  file->strings = held;
+  for (int64_t i = 0; i < tensor->count; ++i)
+    ops_value_accessors.string_set(held->value, (uint64_t)i, tensor->strings[i], NULL);
+  return held->value;
+}
+
 static const ops_constant *const *get_constants(cursor *c, uint32_t count) {
   const ops_constant **list = take(c->file, count, sizeof *list);
   for (uint32_t i = 0; i < count; ++i) {
@@ -110,6 +130,9 @@ static const ops_constant *const *get_constants(cursor *c, uint32_t count) {
                                            .byte_size = tensor->size,
                                            .type = tensor->type,
                                            .rank = tensor->rank}};
+    if (tensor->type == OPS_TYPE_STRING)
+      constant->dense =
+          (ops_arg){.kind = OPS_ARG_VALUE, .value = make_strings(c->file, tensor)};
     list[i] = constant;
   }
   return list;
@@ -139,7 +162,9 @@ static void get_attribute(cursor *c, ops_attribute *out) {
 }
 
 static void get_node(cursor *c, case_node *out) {
+  out->domain = get_text(c);
   out->op = get_text(c);
+  get(c, &out->opset, 4);
   out->inputs = get_texts(c, &out->input_count);
   out->outputs = get_texts(c, &out->output_count);
   out->attribute_count = get_count(c);
@@ -149,7 +174,6 @@ static void get_node(cursor *c, case_node *out) {
 
 static void get_test(cursor *c, case_test *out) {
   out->name = get_text(c);
-  get(c, &out->opset, 4);
   get(c, &out->rtol, 8);
   get(c, &out->atol, 8);
   out->inputs = get_values(c, NULL, &out->input_count);
@@ -185,6 +209,8 @@ void case_file_open(case_file *file, const char *path) {
 }
 
 void case_file_close(case_file *file) {
+  for (case_strings *held = file->strings; held != NULL; held = held->next)
+    ops_value_release(held->value);
   while (file->allocations != NULL) {
     void *before = *(void **)file->allocations;
     free(file->allocations);

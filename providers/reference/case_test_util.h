@@ -22,7 +22,9 @@ typedef struct case_value {
 } case_value;
 
 typedef struct case_node {
+  ops_str domain;
   ops_str op;
+  int32_t opset;
   ops_str *inputs;
   uint32_t input_count;
   ops_str *outputs;
@@ -33,7 +35,6 @@ typedef struct case_node {
 
 typedef struct case_test {
   ops_str name;
-  int32_t opset;
   double rtol, atol;
   case_value *inputs;  // of the graph, initializers included
   uint32_t input_count;
@@ -47,7 +48,8 @@ typedef struct case_file {
   case_test *tests;
   uint32_t count;
   unsigned char *bytes;
-  void *allocations;  // a chain
+  void *allocations;             // a chain
+  struct case_strings *strings;  // tensor attributes of strings, a chain
 } case_file;
 
 // Exits with a message if the file cannot be read. Close with case_file_close.

@@ -4,8 +4,8 @@
 
 usage: onnx_cases.py FILE
 
-Left out are cases with sequences, optionals, subgraphs or operators of other domains. The format
-is little-endian: strings and lists carry a u32 count, the order is that of write_case.
+Left out are cases with sequences, optionals or subgraphs. The format is
+little-endian: strings and lists carry a u32 count, the order is that of write_case.
 """
 import struct
 import sys
@@ -68,8 +68,10 @@ class Writer:
         else:
             self.items([attribute.t], self.tensor)
 
-    def node(self, node):
+    def node(self, node, opsets):
+        self.text(node.domain)
         self.text(node.op_type)
+        self.pack("i", opsets[node.domain])
         self.items(list(node.input), self.text)
         self.items(list(node.output), self.text)
         self.items(list(node.attribute), self.attribute)
@@ -102,26 +104,25 @@ def element_bytes(data_type, array):
 
 
 def is_plain(case):
-    """Whether every value is a tensor and every operator one of ai.onnx without a body."""
+    """Whether every value is a tensor and no node has a body."""
     plain_kinds = {1, 2, 3, 4, 6, 7, 8}
     return (len(case.data_sets) > 0
             and all(info.type.HasField("tensor_type")
                     for info in [*case.model.graph.input, *case.model.graph.output])
             and not case.model.functions
-            and all(node.domain == "" and all(a.type in plain_kinds for a in node.attribute)
-                    for node in case.model.graph.node))
+            and all(a.type in plain_kinds for node in case.model.graph.node for a in node.attribute))
 
 
 def write_case(writer, case, number):
     graph = case.model.graph
     inputs, outputs = case.data_sets[number]
-    opset = next(entry.version for entry in case.model.opset_import if entry.domain == "")
+    opsets = {entry.domain: entry.version for entry in case.model.opset_import}
     writer.text(case.name)
-    writer.pack("idd", opset, case.rtol, case.atol)
+    writer.pack("dd", case.rtol, case.atol)
     writer.items(list(zip(graph.input, inputs)), writer.value)
     writer.items(list(graph.initializer), writer.initializer)
     writer.items(list(zip(graph.output, outputs)), writer.value)
-    writer.items(list(graph.node), writer.node)
+    writer.items(list(graph.node), lambda node: writer.node(node, opsets))
 
 
 def main():

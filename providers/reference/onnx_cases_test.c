@@ -84,8 +84,9 @@ static outcome run_node(test_host *host, scope *s, const case_node *node, char *
   }
   for (uint32_t i = 0; i < node->output_count; ++i)
     outputs[i].present = node->outputs[i].size > 0;
-  test_node run = {.op = op,
-                   .opset = s->test->opset,
+  test_node run = {.domain = node->domain,
+                   .op = op,
+                   .opset = node->opset,
                    .attributes = node->attributes,
                    .attribute_count = node->attribute_count,
                    .inputs = inputs,

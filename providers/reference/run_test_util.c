@@ -187,6 +187,7 @@ static void view_node(const ops_kernel_def *def, const test_node *node, node_vie
                                   .value = node->outputs[i].present ? 100 + (int64_t)i : -1};
   v->node = (ops_node){.struct_size = sizeof(ops_node),
                        .name = OPS_STR("node"),
+                       .domain = def->domain,
                        .op = def->op,
                        .opset = node->opset,
                        .attributes = node->attributes,
@@ -222,6 +223,10 @@ const ops_kernel_def *test_find(const test_host *host, const test_node *node,
   *out_reason = "operator";
   for (uint64_t i = 0; i < host->provider->kernel_count; ++i) {
     const ops_kernel_def *def = &host->provider->kernels[i];
+    if (def->domain.size != node->domain.size ||
+        (def->domain.size > 0 &&
+         memcmp(def->domain.data, node->domain.data, def->domain.size) != 0))
+      continue;
     if (def->op.size != strlen(node->op) || memcmp(def->op.data, node->op, def->op.size) != 0 ||
         node->opset < def->since || (def->until != 0 && node->opset > def->until))
       continue;

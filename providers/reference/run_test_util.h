@@ -32,6 +32,7 @@ typedef struct test_host {
 } test_host;
 
 typedef struct test_node {
+  ops_str domain;
   const char *op;
   int32_t opset;
   const ops_attribute *attributes;

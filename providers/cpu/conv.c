@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conv of float in one to three spatial dimensions, by oneDNN's direct convolutions (never
-// Winograd: sums of small integers must come out exact).
+// Conv of float in one to three spatial dimensions: depthwise ones in loops of this provider
+// (conv_depthwise.c), all others by oneDNN's direct convolutions (never Winograd: sums of small
+// integers must come out exact).
 #include <string.h>
 
+#include "conv_depthwise.h"
 #include "dnnl_glue.h"
 #include "ops_table.h"
 #include "window.h"
@@ -18,7 +20,9 @@ typedef struct conv_kernel {
 
 typedef struct conv_prepared {
   ops_prepared base;
-  cpu_dnnl_plan *plan;  // NULL: the output is empty, or nothing is summed
+  cpu_dnnl_plan *plan;  // NULL: depthwise, or the output is empty, or nothing is summed
+  int32_t is_depthwise;
+  cpu_depthwise depthwise;
   int64_t batch, channels, pixels;
 } conv_prepared;
 
@@ -112,6 +116,14 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   if (cpu_count(&y) == 0 || cpu_count(&x) == 0) return OPS_OK;
   cpu_dnnl_conv desc;
   describe(conv, &window, &x, &y, ops_request_input(request, 2) != NULL, &desc);
+  own->is_depthwise = cpu_depthwise_fits(&desc) && cpu_depthwise_init(&desc, &own->depthwise);
+  if (own->is_depthwise) {
+    const uint64_t workers = (uint64_t)kernel->device->api->worker_count(kernel->device->host);
+    reply->workspace_size = (uint64_t)own->depthwise.scratch_stride * workers;
+    reply->workspace_alignment = 64;
+    reply->implementation = (ops_str)OPS_STR("depthwise on planes");
+    return OPS_OK;
+  }
   OPS_RETURN_IF_ERROR(cpu_dnnl_plan_conv(kernel->device, &desc, conv->weights, &conv->packs,
                                          &own->plan, error));
   reply->workspace_size = cpu_dnnl_plan_workspace(own->plan);
@@ -128,6 +140,12 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
                        ops_error *error) {
   const conv_prepared *own = (const conv_prepared *)prepared;
   const float *bias = cpu_in_data(request, 2);
+  if (own->is_depthwise) {
+    cpu_depthwise_run(prepared->kernel->device, &own->depthwise, cpu_in_data(request, 0),
+                      cpu_in_data(request, 1), bias, cpu_out_data(request, 0),
+                      cpu_workspace(request));
+    return OPS_OK;
+  }
   if (!own->plan) {
     cpu_fill_bias(bias, cpu_out_data(request, 0), own->batch, own->channels, own->pixels);
     return OPS_OK;

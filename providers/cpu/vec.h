@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loops over contiguous data, compiled once for each instruction set (vec_unary.c,
-// vec_binary.c, vec_reduce.c); the device picks a table when it is opened.
+// vec_binary.c, vec_conv.c, vec_reduce.c); the device picks a table when it is opened.
 //
 // No loop contracts a product and a sum, and reductions use a fixed number of lanes: the bits
 // of a result do not depend on the instruction set.
@@ -93,6 +93,21 @@ typedef void (*cpu_unary_fn)(const float *x, float *y, int64_t count, const floa
 typedef void (*cpu_binary_fn)(char *y, const char *a, const char *b, int64_t a_stride,
                               int64_t b_stride, int64_t count);
 
+// Outputs that the depthwise loop computes at once: it reads whole vectors of inputs for them.
+#define CPU_DEPTHWISE_LANES 16
+
+// One plane of a depthwise convolution; distances in elements.
+typedef struct cpu_depthwise_tile {
+  int64_t rows, columns;  // of the output
+  int64_t y_row;          // from one output row to the next
+  int64_t x_step;         // in the input, from the taps of one output row to those of the next
+  int64_t stride;         // along a row: 1 or 2
+  int64_t tap_rows, tap_columns;
+  int64_t tap_row, tap_column;  // in the input, from one tap to the next
+  const float *weights;
+  float bias;
+} cpu_depthwise_tile;
+
 typedef struct cpu_vec {
   const char *name;
   const ops_str *features;
@@ -123,6 +138,9 @@ typedef struct cpu_vec {
                 int64_t count);
   void (*blend_round)(float *y, const float *const *rows, const double *weights, int32_t taps,
                       int64_t count);
+  // y = bias + sum over taps of weight * x, for a plane; x points to the first tap of the first
+  // output. Reads inputs for a multiple of CPU_DEPTHWISE_LANES columns, and one element more.
+  void (*depthwise)(const cpu_depthwise_tile *tile, float *y, const float *x);
 } cpu_vec;
 
 // The table for this machine. Pure.

@@ -7,11 +7,44 @@
 
 #define LANES 8
 
-// One reduction: of a row over lanes, and of columns.
-#define X(name, nothing, expression)                                                       \
-  CPU_INLINE double combine_##name(double a, double x) {                                   \
-    return expression;                                                                     \
-  }                                                                                        \
+#define EVEN 64  // a block of every second element
+
+typedef float lanes __attribute__((vector_size(64)));
+
+// Gathers x[0], x[2], … of a block; reads one element behind the last.
+CPU_INLINE void take_even(float *to, const float *from) {
+  for (int j = 0; j < EVEN; j += 16) {
+    lanes low, high;
+    memcpy(&low, from + 2 * j, sizeof low);
+    memcpy(&high, from + 2 * j + 16, sizeof high);
+    low = __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26,
+                                  28, 30);
+    memcpy(to + j, &low, sizeof low);
+  }
+}
+
+// Columns: dense ones, every second one in blocks that are made dense, and any other stride.
+#define DEFINE_COLUMNS(name)                                                                 \
+  CPU_INLINE void dense_##name(double *accumulator, const float *x, int64_t count) {         \
+    CPU_SIMD_FOR accumulator[i] = combine_##name(accumulator[i], (double)x[i]);              \
+  }                                                                                          \
+  static void columns_##name(double *accumulator, const float *x, int64_t stride,            \
+                             int64_t count) {                                                \
+    float block[EVEN];                                                                       \
+    if (stride == 1) {                                                                       \
+      dense_##name(accumulator, x, count);                                                   \
+      return;                                                                                \
+    }                                                                                        \
+    for (; stride == 2 && count > EVEN; count -= EVEN, accumulator += EVEN, x += 2 * EVEN) { \
+      take_even(block, x);                                                                   \
+      dense_##name(accumulator, block, EVEN);                                                \
+    }                                                                                        \
+    for (int64_t i = 0; i < count; ++i)                                                      \
+      accumulator[i] = combine_##name(accumulator[i], (double)x[i * stride]);                \
+  }
+
+// A row whose sum runs over lanes.
+#define DEFINE_ROW(name, nothing)                                                          \
   static double row_##name(const float *x, int64_t count) {                                \
     double lane[LANES];                                                                    \
     for (int j = 0; j < LANES; ++j) lane[j] = nothing;                                     \
@@ -20,25 +53,39 @@
       for (int j = 0; j < LANES; ++j) lane[j] = combine_##name(lane[j], (double)x[i + j]); \
     for (int j = 0; i < count; ++i, ++j) lane[j] = combine_##name(lane[j], (double)x[i]);  \
     return FOLD_##name(lane);                                                              \
-  }                                                                                        \
-  static void columns_##name(double *accumulator, const float *x, int64_t stride,          \
-                             int64_t count) {                                              \
-    if (stride == 1) {                                                                     \
-      CPU_SIMD_FOR accumulator[i] = combine_##name(accumulator[i], (double)x[i]);          \
-    } else {                                                                               \
-      CPU_SIMD_FOR accumulator[i] = combine_##name(accumulator[i], (double)x[i * stride]); \
-    }                                                                                      \
   }
+
+// The largest or smallest of a row does not depend on the order; NaN is looked for aside.
+#define DEFINE_EXTREME(name, nothing, reduction, better)     \
+  static double row_##name(const float *x, int64_t count) {  \
+    float best = (float)(nothing);                           \
+    int nan = 0;                                             \
+    _Pragma(reduction) for (int64_t i = 0; i < count; ++i) { \
+      best = x[i] better best ? x[i] : best;                 \
+      nan |= x[i] != x[i];                                   \
+    }                                                        \
+    return nan ? (double)NAN : (double)best;                 \
+  }
+
+#define X(name, nothing, expression)                     \
+  CPU_INLINE double combine_##name(double a, double x) { \
+    return expression;                                   \
+  }                                                      \
+  DEFINE_COLUMNS(name)
 #define FOLD_LANES(f, lane) \
   f(f(f(lane[0], lane[4]), f(lane[2], lane[6])), f(f(lane[1], lane[5]), f(lane[3], lane[7])))
 #define FOLD_sum(lane) FOLD_LANES(combine_sum, lane)
-#define FOLD_max(lane) FOLD_LANES(combine_max, lane)
-#define FOLD_min(lane) FOLD_LANES(combine_min, lane)
 #define FOLD_abs_sum(lane) FOLD_LANES(combine_sum, lane)
 #define FOLD_square_sum(lane) FOLD_LANES(combine_sum, lane)
 #define FOLD_product(lane) FOLD_LANES(combine_product, lane)
 CPU_REDUCE_LIST(X)
 #undef X
+DEFINE_ROW(sum, 0.0)
+DEFINE_ROW(abs_sum, 0.0)
+DEFINE_ROW(square_sum, 0.0)
+DEFINE_ROW(product, 1.0)
+DEFINE_EXTREME(max, -(double)INFINITY, "omp simd reduction(max : best) reduction(| : nan)", >)
+DEFINE_EXTREME(min, (double)INFINITY, "omp simd reduction(min : best) reduction(| : nan)", <)
 
 static double loop_sum_square_deviation(const float *x, int64_t count, double mean) {
   double lane[LANES] = {0};
@@ -136,4 +183,5 @@ const cpu_vec CPU_ISA_NAME(cpu_vec) = {
     .normalize = loop_normalize,
     .blend = loop_blend,
     .blend_round = loop_blend_round,
+    .depthwise = CPU_ISA_NAME(cpu_vec_depthwise),
 };

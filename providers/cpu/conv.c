@@ -116,11 +116,9 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   if (cpu_count(&y) == 0 || cpu_count(&x) == 0) return OPS_OK;
   cpu_dnnl_conv desc;
   describe(conv, &window, &x, &y, ops_request_input(request, 2) != NULL, &desc);
-  own->is_depthwise = cpu_depthwise_fits(&desc) && cpu_depthwise_init(&desc, &own->depthwise);
+  own->is_depthwise = cpu_depthwise_init(&desc, &own->depthwise);
   if (own->is_depthwise) {
-    const uint64_t workers = (uint64_t)kernel->device->api->worker_count(kernel->device->host);
-    reply->workspace_size = (uint64_t)own->depthwise.scratch_stride * workers;
-    reply->workspace_alignment = 64;
+    cpu_plane_reserve(kernel->device, &own->depthwise.plane, reply);
     reply->implementation = (ops_str)OPS_STR("depthwise on planes");
     return OPS_OK;
   }

@@ -6,19 +6,15 @@
 #define CPU_CONV_DEPTHWISE_H_
 
 #include "dnnl_glue.h"
-#include "vec.h"
+#include "plane.h"
 
 typedef struct cpu_depthwise {
-  cpu_dnnl_conv conv;       // two spatial dimensions; a line has height 1
-  cpu_depthwise_tile tile;  // without weights and bias
-  int64_t rows, columns;    // of the padded plane
-  int64_t scratch_stride;   // bytes of one worker's padded plane
+  int64_t batch, groups, multiplier;  // multiplier: filters per group
+  cpu_plane plane;
 } cpu_depthwise;
 
-// Whether the convolution is of this kind: one input channel per group, strides of at most 2
-// along rows.
-int cpu_depthwise_fits(const cpu_dnnl_conv *conv);
-// Returns 0 if the sizes overflow.
+// Returns 1 if the convolution is of this kind: one input channel per group, at most two
+// dimensions, strides that the vector loops can do.
 int cpu_depthwise_init(const cpu_dnnl_conv *conv, cpu_depthwise *out_depthwise);
 void cpu_depthwise_run(const ops_device *device, const cpu_depthwise *depthwise, const float *x,
                        const float *weights, const float *bias, float *y, void *workspace);

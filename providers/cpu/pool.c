@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // MaxPool and AveragePool of float in one to three spatial dimensions, and their global forms.
-// An output row is built in a block of accumulators: for every tap that lies inside the input
-// the matching strided piece of an input row is folded in. Averages sum in double.
+//
+// The largest of windows in one or two dimensions is found on planes with a border of
+// -infinity, in the vector loops (plane.h). For the rest, an output row is built in a block of
+// accumulators: for every tap that lies inside the input the matching strided piece of an input
+// row is folded in. Averages sum in double.
 #include <math.h>
 #include <string.h>
 
 #include "ops_table.h"
-#include "vec.h"
+#include "plane.h"
 #include "window.h"
 
 #define BLOCK 128
@@ -25,6 +28,8 @@ typedef struct pool_prepared {
   int64_t planes;
   int64_t in[CPU_SPATIAL], out[CPU_SPATIAL];
   cpu_window window;
+  int32_t on_planes;
+  cpu_plane plane;
 } pool_prepared;
 
 static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
@@ -53,6 +58,22 @@ static void align_end(int64_t *values, int32_t count, int64_t filler) {
   }
 }
 
+// Returns 1 if the windows lie in planes and the vector loops can do them.
+static int plan_planes(pool_prepared *own) {
+  cpu_plane_window window;
+  if (own->in[0] != 1 || own->out[0] != 1 || own->window.kernel[0] != 1) return 0;
+  for (int32_t i = 0; i < 2; ++i) {
+    window.in[i] = own->in[1 + i];
+    window.out[i] = own->out[1 + i];
+    window.kernel[i] = own->window.kernel[1 + i];
+    window.strides[i] = own->window.strides[1 + i];
+    window.dilations[i] = own->window.dilations[1 + i];
+    window.pads_begin[i] = own->window.pads_begin[1 + i];
+  }
+  return own->window.pads_begin[0] == 0 && cpu_plane_fits(&window) &&
+         cpu_plane_init(&window, &own->plane);
+}
+
 static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
                        ops_prepared *prepared, ops_prepare_reply *reply, ops_error *error) {
   pool_prepared *own = (pool_prepared *)prepared;
@@ -76,6 +97,8 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   align_end(own->window.dilations, spatial, 1);
   align_end(own->window.pads_begin, spatial, 0);
   align_end(own->window.pads_end, spatial, 0);
+  own->on_planes = !((pool_kernel *)kernel)->average && cpu_count(&y) > 0 && plan_planes(own);
+  if (own->on_planes) cpu_plane_reserve(kernel->device, &own->plane, reply);
   return OPS_OK;
 }
 
@@ -85,7 +108,19 @@ typedef struct run {
   const cpu_vec *vec;
   const float *x;
   float *y;
+  void *workspace;
 } run;
+
+static void run_planes(void *context, int64_t begin, int64_t end, int32_t worker) {
+  const run *run = context;
+  const cpu_plane *plane = &run->own->plane;
+  const cpu_plane_window *w = &plane->window;
+  float *scratch = cpu_plane_start(plane, run->workspace, worker, -INFINITY);
+  for (int64_t i = begin; i < end; ++i) {
+    cpu_plane_copy(plane, run->x + i * w->in[0] * w->in[1], scratch);
+    run->vec->max_window(&plane->tile, run->y + i * w->out[0] * w->out[1], scratch);
+  }
+}
 
 static int64_t floor_div(int64_t a, int64_t b) {
   return a >= 0 ? a / b : -((-a + b - 1) / b);
@@ -178,10 +213,19 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
                        ops_error *error) {
   const pool_prepared *own = (const pool_prepared *)prepared;
   const ops_device *device = prepared->kernel->device;
-  run run = {own, (const pool_kernel *)prepared->kernel, device->vec, cpu_in_data(request, 0),
-             cpu_out_data(request, 0)};
+  run run = {own,
+             (const pool_kernel *)prepared->kernel,
+             device->vec,
+             cpu_in_data(request, 0),
+             cpu_out_data(request, 0),
+             cpu_workspace(request)};
   const int64_t *k = own->window.kernel;
   (void)error;
+  if (own->on_planes) {
+    cpu_parallel(device, own->planes, cpu_grain(own->out[1] * own->out[2] * k[1] * k[2] / 8),
+                 run_planes, &run);
+    return OPS_OK;
+  }
   if (own->out[2] > 0)
     cpu_parallel(device, own->planes * own->out[0] * own->out[1],
                  cpu_grain(own->out[2] * k[0] * k[1] * k[2]), run_range, &run);
@@ -237,7 +281,7 @@ static int32_t execute_global(const ops_prepared *prepared, const ops_execute_re
   const global_prepared *own = (const global_prepared *)prepared;
   const ops_device *device = prepared->kernel->device;
   run run = {(const pool_prepared *)prepared, NULL, device->vec, cpu_in_data(request, 0),
-             cpu_out_data(request, 0)};
+             cpu_out_data(request, 0),        NULL};
   (void)error;
   cpu_parallel(device, own->planes, cpu_grain(own->pixels), run_global, &run);
   return OPS_OK;

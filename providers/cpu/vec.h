@@ -93,20 +93,20 @@ typedef void (*cpu_unary_fn)(const float *x, float *y, int64_t count, const floa
 typedef void (*cpu_binary_fn)(char *y, const char *a, const char *b, int64_t a_stride,
                               int64_t b_stride, int64_t count);
 
-// Outputs that the depthwise loop computes at once: it reads whole vectors of inputs for them.
-#define CPU_DEPTHWISE_LANES 16
+// Outputs that a window loop computes at once: it reads whole vectors of inputs for them.
+#define CPU_VEC_TILE_LANES 16
 
-// One plane of a depthwise convolution; distances in elements.
-typedef struct cpu_depthwise_tile {
+// A window that slides over a plane; distances in elements.
+typedef struct cpu_vec_tile {
   int64_t rows, columns;  // of the output
   int64_t y_row;          // from one output row to the next
   int64_t x_step;         // in the input, from the taps of one output row to those of the next
   int64_t stride;         // along a row: 1 or 2
   int64_t tap_rows, tap_columns;
   int64_t tap_row, tap_column;  // in the input, from one tap to the next
-  const float *weights;
+  const float *weights;         // of a convolution
   float bias;
-} cpu_depthwise_tile;
+} cpu_vec_tile;
 
 typedef struct cpu_vec {
   const char *name;
@@ -139,8 +139,10 @@ typedef struct cpu_vec {
   void (*blend_round)(float *y, const float *const *rows, const double *weights, int32_t taps,
                       int64_t count);
   // y = bias + sum over taps of weight * x, for a plane; x points to the first tap of the first
-  // output. Reads inputs for a multiple of CPU_DEPTHWISE_LANES columns, and one element more.
-  void (*depthwise)(const cpu_depthwise_tile *tile, float *y, const float *x);
+  // output. Reads inputs for a multiple of CPU_VEC_TILE_LANES columns, and one element more.
+  void (*depthwise)(const cpu_vec_tile *tile, float *y, const float *x);
+  // Likewise y = the largest of the taps; NaN wins.
+  void (*max_window)(const cpu_vec_tile *tile, float *y, const float *x);
 } cpu_vec;
 
 // The table for this machine. Pure.

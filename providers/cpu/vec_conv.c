@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inner loop of depthwise convolutions: sixteen outputs of a row at a time, and four rows,
-// in registers, whatever the machine's vectors are. Every second element is picked by a
-// shuffle.
+// The inner loops of depthwise convolutions and of pooling: sixteen outputs of a row at a time,
+// and four rows, in registers, whatever the machine's vectors are. Every second element is
+// picked by a shuffle.
+#include <math.h>
 #include <string.h>
 
 #include "vec_isa.h"
 
-#define LANES CPU_DEPTHWISE_LANES
+#define LANES CPU_VEC_TILE_LANES
 
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 
@@ -29,36 +30,55 @@ static inline __attribute__((always_inline)) void store(float *to, lanes value, 
     memcpy(to, &value, (size_t)count * sizeof *to);
 }
 
+typedef int32_t lane_masks __attribute__((vector_size(4 * LANES)));
+
+// The larger; NaN if either is.
+static inline __attribute__((always_inline)) lanes larger(lanes best, lanes value) {
+  const lane_masks take = (value > best) | (value != value);
+  return (lanes)(((lane_masks)value & take) | ((lane_masks)best & ~take));
+}
+
+// What the loops fold: where a sum starts, and how a tap enters it.
+#define START_sum(t) ((lanes){0} + (t)->bias)
+#define STEP_sum(sum, value, weight) ((sum) + (value) * *(weight))
+#define WEIGHTS_sum(t) ((t)->weights)
+#define NEXT_sum(weight) ++(weight)
+#define START_max(t) ((lanes){0} - INFINITY)
+#define STEP_max(best, value, weight) larger(best, value)
+
+#define WEIGHTS_max(t) NULL
+#define NEXT_max(weight) (void)(weight)
+
 // One block of columns of a single row, and of four rows: four sums do not wait for each other.
-#define DEFINE(suffix, stride, load_lanes)                                                \
-  static void one_row_##suffix(const cpu_depthwise_tile *t, float *y, const float *x,     \
+#define DEFINE(fold, suffix, stride, load_lanes)                                          \
+  static void one_row_##suffix(const cpu_vec_tile *t, float *y, const float *x,           \
                                int64_t count) {                                           \
-    lanes sum = (lanes){0} + t->bias;                                                     \
-    const float *weight = t->weights;                                                     \
+    lanes sum = START_##fold(t);                                                          \
+    const float *weight = WEIGHTS_##fold(t);                                              \
     for (int64_t r = 0; r < t->tap_rows; ++r, x += t->tap_row)                            \
-      for (int64_t c = 0; c < t->tap_columns; ++c)                                        \
-        sum += load_lanes(x + c * t->tap_column) * *weight++;                             \
+      for (int64_t k = 0; k < t->tap_columns; ++k, NEXT_##fold(weight))                   \
+        sum = STEP_##fold(sum, load_lanes(x + k * t->tap_column), weight);                \
     store(y, sum, count);                                                                 \
   }                                                                                       \
-  static void four_rows_##suffix(const cpu_depthwise_tile *t, float *y, const float *x,   \
+  static void four_rows_##suffix(const cpu_vec_tile *t, float *y, const float *x,         \
                                  int64_t count) {                                         \
-    lanes a = (lanes){0} + t->bias, b = a, c = a, d = a;                                  \
-    const float *weight = t->weights;                                                     \
+    lanes a = START_##fold(t), b = a, c = a, d = a;                                       \
+    const float *weight = WEIGHTS_##fold(t);                                              \
     const int64_t next = t->x_step;                                                       \
     for (int64_t r = 0; r < t->tap_rows; ++r, x += t->tap_row)                            \
-      for (int64_t k = 0; k < t->tap_columns; ++k) {                                      \
-        const float *from = x + k * t->tap_column, w = *weight++;                         \
-        a += load_lanes(from) * w;                                                        \
-        b += load_lanes(from + next) * w;                                                 \
-        c += load_lanes(from + 2 * next) * w;                                             \
-        d += load_lanes(from + 3 * next) * w;                                             \
+      for (int64_t k = 0; k < t->tap_columns; ++k, NEXT_##fold(weight)) {                 \
+        const float *from = x + k * t->tap_column;                                        \
+        a = STEP_##fold(a, load_lanes(from), weight);                                     \
+        b = STEP_##fold(b, load_lanes(from + next), weight);                              \
+        c = STEP_##fold(c, load_lanes(from + 2 * next), weight);                          \
+        d = STEP_##fold(d, load_lanes(from + 3 * next), weight);                          \
       }                                                                                   \
     store(y, a, count);                                                                   \
     store(y + t->y_row, b, count);                                                        \
     store(y + 2 * t->y_row, c, count);                                                    \
     store(y + 3 * t->y_row, d, count);                                                    \
   }                                                                                       \
-  static void tile_##suffix(const cpu_depthwise_tile *t, float *y, const float *x) {      \
+  static void tile_##suffix(const cpu_vec_tile *t, float *y, const float *x) {            \
     for (int64_t i = 0; i < t->columns; i += LANES) {                                     \
       int64_t row = 0;                                                                    \
       for (; row + 4 <= t->rows; row += 4)                                                \
@@ -69,12 +89,21 @@ static inline __attribute__((always_inline)) void store(float *to, lanes value, 
                          t->columns - i);                                                 \
     }                                                                                     \
   }
-DEFINE(stride_1, 1, load)
-DEFINE(stride_2, 2, load_even)
+DEFINE(sum, sum_1, 1, load)
+DEFINE(sum, sum_2, 2, load_even)
+DEFINE(max, max_1, 1, load)
+DEFINE(max, max_2, 2, load_even)
 
-void CPU_ISA_NAME(cpu_vec_depthwise)(const cpu_depthwise_tile *tile, float *y, const float *x) {
+void CPU_ISA_NAME(cpu_vec_depthwise)(const cpu_vec_tile *tile, float *y, const float *x) {
   if (tile->stride == 1)
-    tile_stride_1(tile, y, x);
+    tile_sum_1(tile, y, x);
   else
-    tile_stride_2(tile, y, x);
+    tile_sum_2(tile, y, x);
+}
+
+void CPU_ISA_NAME(cpu_vec_max_window)(const cpu_vec_tile *tile, float *y, const float *x) {
+  if (tile->stride == 1)
+    tile_max_1(tile, y, x);
+  else
+    tile_max_2(tile, y, x);
 }

@@ -184,4 +184,5 @@ const cpu_vec CPU_ISA_NAME(cpu_vec) = {
     .blend = loop_blend,
     .blend_round = loop_blend_round,
     .depthwise = CPU_ISA_NAME(cpu_vec_depthwise),
+    .max_window = CPU_ISA_NAME(cpu_vec_max_window),
 };

@@ -10,6 +10,7 @@
 
 #include "npu.h"
 
+enum { kMaxExtent = 1 << 30 };  // of sizes, strides and pads: products of two fit
 enum { kAutoPadNone, kAutoPadUpper, kAutoPadLower, kAutoPadValid };
 
 static int32_t claim(const ops_node *node, ops_claim *out_claim) {
@@ -65,7 +66,8 @@ static int32_t check_shapes(const ops_kernel *kernel, const ops_type_info *x,
   if (x->rank != 4 || w->rank != 4)
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "Conv: X has rank %d and W rank %d, expected 4", x->rank, w->rank);
-  if (group < 1 || w->dims[0] % group != 0 || x->dims[1] != w->dims[1] * group)
+  if (group < 1 || w->dims[0] % group != 0 || x->dims[1] % group != 0 ||
+      x->dims[1] / group != w->dims[1])
     return ops_error_set(
         error, OPS_ERROR_INVALID_ARGUMENT,
         "Conv: X has %lld channels and W %lld x %lld with group %lld; expected "
@@ -91,14 +93,29 @@ static int32_t check_kernel_shape(const ops_kernel *kernel, const ops_type_info 
                        (long long)w->dims[3]);
 }
 
+static int is_between(int64_t least, int64_t number) {
+  return number >= least && number <= kMaxExtent;
+}
+
+static int32_t check_axis(const npu_conv *c, int32_t axis, int64_t before, int64_t after,
+                          ops_error *error) {
+  if (is_between(1, c->stride[axis]) && is_between(1, c->dilation[axis]) &&
+      is_between(1, c->kernel[axis]) && is_between(0, c->in[axis]) && is_between(0, before) &&
+      is_between(0, after))
+    return OPS_OK;
+  return ops_error_set(
+      error, OPS_ERROR_INVALID_ARGUMENT,
+      "Conv: strides, dilations and kernel must be at least 1, pads at least 0, "
+      "and each, like the size of X, at most %d",
+      kMaxExtent);
+}
+
 // Size and leading padding of one output dimension (ONNX Conv, auto_pad).
 static int32_t place_axis(const ops_kernel *kernel, int32_t axis, npu_conv *c,
                           ops_error *error) {
-  const int64_t reach = c->dilation[axis] * (c->kernel[axis] - 1) + 1;
   int64_t before = kernel->conv.pads[axis], after = kernel->conv.pads[axis + 2];
-  if (c->stride[axis] < 1 || c->dilation[axis] < 1 || c->kernel[axis] < 1)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "Conv: strides, dilations and kernel must be at least 1");
+  OPS_RETURN_IF_ERROR(check_axis(c, axis, before, after, error));
+  const int64_t reach = c->dilation[axis] * (c->kernel[axis] - 1) + 1;
   if (kernel->conv.auto_pad == kAutoPadValid) before = after = 0;
   if (kernel->conv.auto_pad == kAutoPadUpper || kernel->conv.auto_pad == kAutoPadLower) {
     const int64_t out = (c->in[axis] + c->stride[axis] - 1) / c->stride[axis];

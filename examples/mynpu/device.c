@@ -2,9 +2,8 @@
 //
 // Instance and device. Options, all decimal numbers or names:
 //   delay_us      microseconds added to every command (default 0)
-//   memory_bytes  size of the device memory (default 8 GiB, taken from the host only where
-//   used) fail_op       kernels of this operator fail while they run, to exercise asynchronous
-//   errors
+//   memory_bytes  size of the device memory (default 8 GiB; the host gives only what is used)
+//   fail_op       kernels of this operator fail while they run, to show asynchronous errors
 #include <ops_support/error.h>
 #include <ops_support/node.h>
 #include <stdio.h>
@@ -28,23 +27,33 @@ static int32_t parse_number(ops_key_value option, uint64_t *out_number, ops_erro
                        OPS_STR_FMT(option.key), OPS_STR_FMT(option.value));
 }
 
+enum { kMaxDelay = 1000000000 };  // microseconds
+
 static int32_t apply_option(ops_instance *instance, ops_key_value option, ops_error *error) {
   uint64_t number = 0;
   if (ops_str_equal(option.key, "fail_op")) {
     if (option.value.size >= sizeof instance->fail_op)
       return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                            "option 'fail_op': name too long");
-    memcpy(instance->fail_op, option.value.data, option.value.size);
+    if (option.value.size) memcpy(instance->fail_op, option.value.data, option.value.size);
     instance->fail_op[option.value.size] = '\0';
     return OPS_OK;
   }
   if (ops_str_equal(option.key, "delay_us")) {
     OPS_RETURN_IF_ERROR(parse_number(option, &number, error));
+    if (number > kMaxDelay)
+      return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                           "option 'delay_us': %llu, expected at most %d",
+                           (unsigned long long)number, kMaxDelay);
     instance->delay_ns = number * 1000;
     return OPS_OK;
   }
-  if (ops_str_equal(option.key, "memory_bytes"))
-    return parse_number(option, &instance->memory_bytes, error);
+  if (ops_str_equal(option.key, "memory_bytes")) {
+    OPS_RETURN_IF_ERROR(parse_number(option, &instance->memory_bytes, error));
+    if (instance->memory_bytes > 0) return OPS_OK;
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "option 'memory_bytes': 0, expected at least 1");
+  }
   return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                        "unknown option '%.*s'; mynpu knows delay_us, memory_bytes and fail_op",
                        OPS_STR_FMT(option.key));

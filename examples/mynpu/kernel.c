@@ -79,7 +79,10 @@ static int32_t arg_bytes(uint32_t layout, int32_t rank, const int64_t *dims,
 
 static int32_t measure_args(const ops_prepare_request *request, const ops_prepare_reply *reply,
                             ops_prepared *prepared, ops_error *error) {
-  for (uint64_t i = 0; i < request->input_count && i + 1 < kMaxArgs; ++i) {
+  if (request->input_count >= kMaxArgs)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "%llu inputs, expected at most %d",
+                         (unsigned long long)request->input_count, kMaxArgs - 1);
+  for (uint64_t i = 0; i < request->input_count; ++i) {
     const ops_operand *input = ops_request_input(request, i);
     if (!input) continue;
     const ops_type_info *type = input->type;
@@ -115,7 +118,11 @@ static void prepared_destroy(ops_prepared *prepared) {
 static int32_t resolve(ops_device *device, const ops_arg *arg, uint64_t bytes,
                        void **out_address, ops_error *error) {
   *out_address = NULL;
-  if (arg->kind == OPS_ARG_ABSENT || bytes == 0) return OPS_OK;
+  if (bytes == 0) return OPS_OK;  // empty, or an optional input that prepare knew to be absent
+  if (arg->kind != OPS_ARG_TENSOR)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "argument of kind %d, prepared was a tensor of %llu bytes", arg->kind,
+                         (unsigned long long)bytes);
   if (arg->memory_kind != OPS_MEMORY_DEVICE)
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "argument lies in memory kind %d, expected device memory (%d)",
@@ -130,6 +137,12 @@ static int32_t kernel_execute(ops_prepared *prepared, const ops_execute_request 
   if (!stream)
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "mynpu runs kernels on a stream; found none");
+  if (request->input_count != prepared->input_count || request->output_count != 1)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "%llu inputs and %llu outputs, prepared were %llu and 1",
+                         (unsigned long long)request->input_count,
+                         (unsigned long long)request->output_count,
+                         (unsigned long long)prepared->input_count);
   ops_device *device = npu_stream_device(stream);
   for (uint64_t i = 0; i < prepared->input_count; ++i)
     OPS_RETURN_IF_ERROR(

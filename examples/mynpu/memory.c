@@ -143,7 +143,7 @@ static void memory_free(ops_device *device, int32_t kind, void *memory) {
   npu_heap *heap = device->heap;
   (void)kind;
   if (!memory) return;
-  const uint64_t offset = (uint64_t)((char *)memory - heap->handles);
+  const uint64_t offset = (uint64_t)((uintptr_t)memory - (uintptr_t)heap->handles);
   pthread_mutex_lock(&heap->lock);
   block **link = &heap->blocks;
   while (*link && (*link)->offset != offset) link = &(*link)->next;
@@ -179,7 +179,7 @@ static int32_t memory_stats(ops_device *device, int32_t kind, ops_memory_stats *
 int32_t npu_address(ops_device *device, void *handle, uint64_t offset, uint64_t size,
                     void **out_address, ops_error *error) {
   npu_heap *heap = device->heap;
-  const uint64_t base = (uint64_t)((char *)handle - heap->handles);
+  const uint64_t base = (uint64_t)((uintptr_t)handle - (uintptr_t)heap->handles);
   int32_t inside = 0;
   pthread_mutex_lock(&heap->lock);
   for (const block *b = heap->blocks; b && b->offset <= base && !inside; b = b->next)

@@ -2,10 +2,7 @@
 //
 // Private parts of mynpu, a simulated neural processor with its own memory and in-order queues.
 //
-//   device.c   instance, options, device       memory.c  the device's memory and its allocator
-//   queue.c    streams, events, copies         layout.c  the private layout of convolution
-//   weights kernel.c   what all kernels have in common elementwise.c, matmul.c, conv.c  the
-//   operators
+// Each source file has its section below; README.md says what is in which.
 //
 // Two kinds of addresses never mix: a *handle* lies in a mapping without access rights, is what
 // the host holds and faults when touched; a *device address* is the same byte in the device's

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Streams and events. A stream is a ring of commands and one worker that takes them in order;
-// nothing is allocated when a command is enqueued, and a full ring makes the caller wait. An
-// event counts the times it was recorded and the times it was reached, so recording it again
-// moves the point.
+// a full ring makes the caller wait. Recording an event makes a new point and forgets the one
+// before: whoever already waits for that one holds it, so moving the point changes nothing for
+// them.
 //
 // The first failure of a stream is kept: later commands are skipped, but events among them are
 // still reached, carrying the failure, so nobody waits for ever.
@@ -16,14 +16,18 @@
 
 #include "npu.h"
 
-struct ops_event {
+// A place in a stream, reached once.
+typedef struct point {
   pthread_mutex_t lock;
-  pthread_cond_t reached_changed;
+  pthread_cond_t changed;
+  int32_t references;  // the event and every command that mentions it
+  int32_t reached;
+  ops_error failure;  // of the stream, when it was reached
+} point;
+
+struct ops_event {
   ops_device *device;
-  uint64_t recorded;
-  uint64_t reached;
-  int32_t references;  // the owner and every command that mentions it
-  ops_error failure;   // of the stream it was recorded in
+  point *point;  // NULL: never recorded
 };
 
 typedef struct command command;
@@ -43,10 +47,7 @@ struct command {
       uint64_t size;
       int32_t from, to;
     } copy;
-    struct {
-      ops_event *event;
-      uint64_t count;
-    } event;
+    point *point;
   };
 };
 
@@ -79,32 +80,56 @@ static int32_t give_failure(const ops_error *failure, ops_error *error) {
   return ops_error_set(error, failure->code, "%s", failure->message);
 }
 
-// ---- Events ----
+// ---- Points ----
 
-static void event_drop(ops_event *event) {
-  pthread_mutex_lock(&event->lock);
-  const int32_t last = --event->references == 0;
-  pthread_mutex_unlock(&event->lock);
+static point *point_create(void) {
+  point *p = calloc(1, sizeof *p);
+  if (!p) return NULL;
+  p->references = 1;
+  p->failure.struct_size = sizeof p->failure;
+  pthread_mutex_init(&p->lock, NULL);
+  pthread_cond_init(&p->changed, NULL);
+  return p;
+}
+
+static point *point_retain(point *p) {
+  pthread_mutex_lock(&p->lock);
+  ++p->references;
+  pthread_mutex_unlock(&p->lock);
+  return p;
+}
+
+static void point_release(point *p) {
+  if (!p) return;
+  pthread_mutex_lock(&p->lock);
+  const int32_t last = --p->references == 0;
+  pthread_mutex_unlock(&p->lock);
   if (!last) return;
-  npu_device_add(event->device, -1);
-  pthread_cond_destroy(&event->reached_changed);
-  pthread_mutex_destroy(&event->lock);
-  free(event);
+  pthread_cond_destroy(&p->changed);
+  pthread_mutex_destroy(&p->lock);
+  free(p);
 }
 
-static void event_reach(ops_event *event, uint64_t count, const ops_error *failure) {
-  pthread_mutex_lock(&event->lock);
-  if (count > event->reached) event->reached = count;
-  event->failure = *failure;
-  pthread_cond_broadcast(&event->reached_changed);
-  pthread_mutex_unlock(&event->lock);
+static void point_reach(point *p, const ops_error *failure) {
+  pthread_mutex_lock(&p->lock);
+  p->reached = 1;
+  p->failure = *failure;
+  pthread_cond_broadcast(&p->changed);
+  pthread_mutex_unlock(&p->lock);
 }
 
-static int32_t event_await(ops_event *event, uint64_t count, ops_error *error) {
-  pthread_mutex_lock(&event->lock);
-  while (event->reached < count) pthread_cond_wait(&event->reached_changed, &event->lock);
-  const int32_t status = give_failure(&event->failure, error);
-  pthread_mutex_unlock(&event->lock);
+static int32_t point_await(point *p, ops_error *error) {
+  pthread_mutex_lock(&p->lock);
+  while (!p->reached) pthread_cond_wait(&p->changed, &p->lock);
+  const int32_t status = give_failure(&p->failure, error);
+  pthread_mutex_unlock(&p->lock);
+  return status;
+}
+
+static int32_t point_query(point *p, ops_error *error) {
+  pthread_mutex_lock(&p->lock);
+  const int32_t status = p->reached ? give_failure(&p->failure, error) : OPS_ERROR_NOT_READY;
+  pthread_mutex_unlock(&p->lock);
   return status;
 }
 
@@ -123,7 +148,7 @@ static int32_t run_launch(ops_stream *stream, const command *self, ops_error *er
 
 static int32_t run_copy(ops_stream *stream, const command *self, ops_error *error) {
   (void)stream, (void)error;
-  memmove(self->copy.target, self->copy.source, self->copy.size);
+  if (self->copy.size) memmove(self->copy.target, self->copy.source, self->copy.size);
   return OPS_OK;
 }
 
@@ -132,15 +157,15 @@ static int32_t run_record(ops_stream *stream, const command *self, ops_error *er
   pthread_mutex_lock(&stream->lock);
   const ops_error failure = stream->failure;
   pthread_mutex_unlock(&stream->lock);
-  event_reach(self->event.event, self->event.count, &failure);
-  event_drop(self->event.event);
+  point_reach(self->point, &failure);
+  point_release(self->point);
   return OPS_OK;
 }
 
 static int32_t run_wait(ops_stream *stream, const command *self, ops_error *error) {
   (void)stream;
-  const int32_t status = event_await(self->event.event, self->event.count, error);
-  event_drop(self->event.event);
+  const int32_t status = point_await(self->point, error);
+  point_release(self->point);
   return status;
 }
 
@@ -240,6 +265,8 @@ static int32_t stream_create(ops_device *device, ops_stream **out_stream, ops_er
     pthread_cond_init(&stream->changed, NULL);
   }
   if (!stream || pthread_create(&stream->worker, NULL, worker_main, stream) != 0) {
+    if (stream) pthread_cond_destroy(&stream->changed);
+    if (stream) pthread_mutex_destroy(&stream->lock);
     free(stream);
     give_queue(device, id);
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory or thread for a stream");
@@ -297,11 +324,13 @@ static int32_t stream_cancel(ops_stream *stream, ops_error *error) {
   (void)error;
   pthread_mutex_lock(&stream->lock);
   stream->cancelling = 1;
-  if (stream->begin != stream->end && stream->failure.code == OPS_OK)
+  // A failure from before is kept; what fails from here on is the cancelling itself.
+  const int32_t failed = stream->failure.code != OPS_OK;
+  if (stream->begin != stream->end && !failed)
     ops_error_set(&stream->failure, OPS_ERROR_CANCELLED, "the stream was cancelled");
   while (stream->begin != stream->end) pthread_cond_wait(&stream->changed, &stream->lock);
   stream->cancelling = 0;
-  stream->failure.code = OPS_OK;
+  if (!failed) stream->failure.code = OPS_OK;
   pthread_mutex_unlock(&stream->lock);
   return OPS_OK;
 }
@@ -323,6 +352,11 @@ static int32_t copy_end(ops_device *device, int32_t kind, void *memory, uint64_t
                         uint64_t size, void **out_address, ops_error *error) {
   if (kind == OPS_MEMORY_DEVICE)
     return npu_address(device, memory, offset, size, out_address, error);
+  if (kind < 0 || kind >= OPS_MEMORY_KIND_COUNT || (!memory && size > 0))
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "copy: memory kind %d, handle %p; expected a kind below %d and an "
+                         "address",
+                         kind, memory, OPS_MEMORY_KIND_COUNT);
   *out_address = (char *)memory + offset;
   return OPS_OK;
 }
@@ -336,9 +370,8 @@ static int32_t stream_copy(ops_device *device, ops_stream *stream, const ops_cop
                                copy->size, &source, error));
   OPS_RETURN_IF_ERROR(copy_end(device, copy->target_kind, copy->target, copy->target_offset,
                                copy->size, &target, error));
-  if (copy->size == 0) return OPS_OK;
   if (!stream) {
-    memmove(target, source, copy->size);
+    if (copy->size) memmove(target, source, copy->size);
     return OPS_OK;
   }
   command item = {.run = run_copy, .correlation = copy->correlation};
@@ -356,58 +389,46 @@ static int32_t event_create(ops_device *device, ops_event **out_event, ops_error
   ops_event *event = calloc(1, sizeof *event);
   if (!event) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for an event");
   event->device = device;
-  event->references = 1;
-  event->failure.struct_size = sizeof event->failure;
-  pthread_mutex_init(&event->lock, NULL);
-  pthread_cond_init(&event->reached_changed, NULL);
   npu_device_add(device, 1);
   *out_event = event;
   return OPS_OK;
 }
 
 static void event_destroy(ops_event *event) {
-  if (event) event_drop(event);
+  if (!event) return;
+  npu_device_add(event->device, -1);
+  point_release(event->point);
+  free(event);
 }
 
 static int32_t event_record(ops_event *event, ops_stream *stream, ops_error *error) {
-  command item = {.run = run_record, .always = 1};
-  item.event.event = event;
-  pthread_mutex_lock(&event->lock);
-  ++event->references;
-  item.event.count = ++event->recorded;
-  pthread_mutex_unlock(&event->lock);
+  point *fresh = point_create();
+  if (!fresh) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for an event");
+  const command item = {.run = run_record, .always = 1, .point = point_retain(fresh)};
+  point_release(event->point);
+  event->point = fresh;
   return enqueue(stream, &item, error);
 }
 
-static int32_t never_recorded(ops_error *error) {
+static int32_t check_recorded(const ops_event *event, ops_error *error) {
+  if (event->point) return OPS_OK;
   return ops_error_set(error, OPS_ERROR_PRECONDITION, "the event was never recorded");
 }
 
 static int32_t stream_wait(ops_stream *stream, ops_event *event, ops_error *error) {
-  command item = {.run = run_wait, .always = 1};
-  item.event.event = event;
-  pthread_mutex_lock(&event->lock);
-  item.event.count = event->recorded;
-  if (item.event.count) ++event->references;
-  pthread_mutex_unlock(&event->lock);
-  if (!item.event.count) return never_recorded(error);
+  OPS_RETURN_IF_ERROR(check_recorded(event, error));
+  const command item = {.run = run_wait, .always = 1, .point = point_retain(event->point)};
   return enqueue(stream, &item, error);
 }
 
 static int32_t event_query(ops_event *event, ops_error *error) {
-  pthread_mutex_lock(&event->lock);
-  const int32_t recorded = event->recorded > 0;
-  int32_t status = OPS_ERROR_NOT_READY;
-  if (event->reached == event->recorded) status = give_failure(&event->failure, error);
-  pthread_mutex_unlock(&event->lock);
-  return recorded ? status : never_recorded(error);
+  OPS_RETURN_IF_ERROR(check_recorded(event, error));
+  return point_query(event->point, error);
 }
 
 static int32_t event_synchronize(ops_event *event, ops_error *error) {
-  pthread_mutex_lock(&event->lock);
-  const uint64_t count = event->recorded;
-  pthread_mutex_unlock(&event->lock);
-  return count ? event_await(event, count, error) : never_recorded(error);
+  OPS_RETURN_IF_ERROR(check_recorded(event, error));
+  return point_await(event->point, error);
 }
 
 const ops_stream_api npu_stream_api = {

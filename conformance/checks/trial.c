@@ -304,6 +304,8 @@ static void run_trial(oc_bench *bench, uint32_t index, judge_fn judge, oc_result
     oc_inputs_print(trial->item, result->inputs, sizeof result->inputs);
     judge(trial);
   }
+  result->phase = atomic_load(&bench->beacon->phase);
+
   finish_trial(trial);
   free(trial);
   oc_beacon_phase(bench->beacon, OC_PHASE_IDLE);

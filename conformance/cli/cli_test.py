@@ -64,6 +64,8 @@ class Tests:
         self.expect([*lib, "--op", "Frobnicate"], 4, "Frobnicate")
         self.expect([*lib, "--provider", self.library], 4, "given twice")
         self.expect([*lib, "--report", "json:/no/folder/r.json"], 4, "/no/folder/r.json")
+        self.expect(["--mode", "list"], 4, "--mode list runs nothing")
+        self.expect([*lib, "--mode", "support", "--require", "f"], 4, "--require belongs to")
         self.expect(["--provider", self.oracle, "--op", "Relu"], 4, "cannot judge itself")
 
     def later(self):

@@ -307,7 +307,16 @@ int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *
     OPS_RETURN_IF_ERROR(parse_one(options, argc, argv, &i, error));
   }
   if (options->help || options->version) return OPS_OK;
-  if (!options->provider && options->mode != OC_MODE_LIST_CASES) {
+  const bool lists = options->mode == OC_MODE_LIST_CASES;
+  if (options->require && options->mode != OC_MODE_CORRECTNESS) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "--require belongs to --mode correctness; leave it out");
+  }
+  if (lists && (options->report_count || options->option_count || options->oracle)) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "--mode list runs nothing: leave --report, --option and --oracle out");
+  }
+  if (!options->provider && !lists) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--provider LIB is missing: name the library on trial; see opsconform "
                          "--help");

@@ -68,7 +68,7 @@ static void report(pool *pool, const oc_result *result) {
 static bool worth_repeating(const oc_result *result) {
   return result->status == OC_STATUS_FAIL || result->status == OC_STATUS_CRASH ||
          result->status == OC_STATUS_TIMEOUT ||
-         (result->status == OC_STATUS_UNTRUSTED && result->phase != OC_PHASE_IDLE);
+         (result->status == OC_STATUS_UNTRUSTED && result->died);
 }
 
 static bool may_repeat(pool *pool, const oc_result *result) {
@@ -137,6 +137,7 @@ static void explain_death(slot *slot, oc_result *result, const char *reason) {
   oc_worker_stop(&slot->worker, end, sizeof end);
   slot->state = SLOT_EMPTY;
   result->phase = phase;
+  result->died = 1;
   const bool oracle = phase == OC_PHASE_ORACLE;
   const oc_status status = oracle ? OC_STATUS_UNTRUSTED
                            : hung ? OC_STATUS_TIMEOUT

@@ -50,6 +50,7 @@ typedef struct oc_result {
   int32_t phase;        // oc_phase in which it ended
   int32_t attempts;     // 1, or 2 if it was repeated
   double seconds;
+  int32_t died;      // 1: the process ended with the case
   int32_t measured;  // 1: metric, error and limit hold numbers
   int32_t output;    // the output concerned, or -1
   int64_t element;   // row-major index of the worst element, or -1

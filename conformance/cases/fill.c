@@ -29,9 +29,11 @@
 #define EXACT_LIMIT 8
 #define WIDE_REACH 42  // a third of float's exponents; double takes no more
 
+typedef __int128 wide_int;  // holds the values of int64 and uint64
+
 typedef struct integer_range {
-  int64_t low;
-  uint64_t high;  // as a number: uint64 reaches beyond int64
+  wide_int low;
+  wide_int high;
 } integer_range;
 
 typedef struct fill_job {
@@ -134,44 +136,36 @@ static bool exact_bound(const oc_expr *expr, const oc_expr_env *env, int64_t *ou
   return true;
 }
 
-static void raise_low(integer_range *range, int64_t low) {
-  if (low > range->low) range->low = low;
-}
-
-// `high` is compared as a number with a bound that is kept in two's complement.
-static void lower_high(integer_range *range, int64_t high) {
-  const bool negative = (int64_t)range->high < 0 && range->low < 0;
-  const bool lower = high < 0 ? !negative || high < (int64_t)range->high
-                              : !negative && (uint64_t)high < range->high;
-  if (lower) range->high = (uint64_t)high;
-}
-
-static int64_t clamp_to_int64(double value) {
-  return value >= 0x1p63 ? INT64_MAX : value <= -0x1p63 ? INT64_MIN : (int64_t)value;
+// A bound that is open leaves the integer itself out.
+static wide_int bound_of(const oc_expr *expr, const oc_expr_env *env, double real, bool up,
+                         bool open) {
+  int64_t exact;
+  if (exact_bound(expr, env, &exact)) return (wide_int)exact + (open ? up ? 1 : -1 : 0);
+  const double whole = up ? ceil(real) : floor(real);
+  return (wide_int)whole + (open && whole == real ? up ? 1 : -1 : 0);
 }
 
 static integer_range integers_of(const fill_job *job, const oc_range *range,
                                  const oc_expr_env *env) {
+  const oc_interval *real = &job->range;
   integer_range out = {oc_element_lowest(job->type), oc_element_highest(job->type)};
-  int64_t bound;
-  if (exact_bound(range->lo, env, &bound)) {
-    raise_low(&out, bound + (job->range.lo_open ? 1 : 0));
-  } else if (!isinf(job->range.lo)) {
-    const double low = ceil(job->range.lo);
-    raise_low(&out, clamp_to_int64(low) + (job->range.lo_open && low == job->range.lo));
+  if (real->lo > -0x1p64) {
+    const wide_int low = bound_of(range->lo, env, fmin(real->lo, 0x1p64), true, real->lo_open);
+    if (low > out.low) out.low = low;
   }
-  if (exact_bound(range->hi, env, &bound)) {
-    lower_high(&out, bound - (job->range.hi_open ? 1 : 0));
-  } else if (!isinf(job->range.hi) && job->range.hi < 0x1p63) {
-    const double high = floor(job->range.hi);
-    lower_high(&out, clamp_to_int64(high) - (job->range.hi_open && high == job->range.hi));
+  if (real->hi < 0x1p64) {
+    const wide_int high =
+        bound_of(range->hi, env, fmax(real->hi, -0x1p64), false, real->hi_open);
+    if (high < out.high) out.high = high;
   }
+  if (out.low > out.high) out.low = out.high = oc_element_lowest(job->type);
   return out;
 }
 
+// Values of uint64 beyond int64 travel in two's complement.
 static int64_t draw_integer(const fill_job *job, oc_random *random) {
-  const integer_range range = job->integers;
-  return oc_random_integer(random, range.low, (int64_t)range.high);
+  const integer_range *range = &job->integers;
+  return oc_random_integer(random, (int64_t)range->low, (int64_t)range->high);
 }
 
 static int64_t draw_integer_exact(const fill_job *job, oc_random *random) {
@@ -180,15 +174,14 @@ static int64_t draw_integer_exact(const fill_job *job, oc_random *random) {
 }
 
 static int64_t draw_integer_special(const fill_job *job, oc_random *random) {
-  const integer_range range = job->integers;
-  const int64_t values[] = {range.low, (int64_t)range.high, 0, 1, -1, range.low + 1};
+  const integer_range *range = &job->integers;
+  const wide_int values[] = {range->low, range->high, 0, 1, -1, range->low + 1};
   uint64_t which;
   if (!in_dense_part(job, random->index, sizeof values / sizeof *values, &which)) {
     return draw_integer(job, random);
   }
-  const int64_t value = values[which];
-  const bool inside = value >= range.low && (value < 0 || (uint64_t)value <= range.high);
-  return inside ? value : draw_integer(job, random);
+  const bool inside = values[which] >= range->low && values[which] <= range->high;
+  return inside ? (int64_t)values[which] : draw_integer(job, random);
 }
 
 typedef int64_t (*draw_integer_fn)(const fill_job *job, oc_random *random);
@@ -213,12 +206,6 @@ static const fill_row kFills[OC_FILL_COUNT] = {
     [OC_FILL_STRATA] = {draw_range, draw_integer, false, true},
 };
 
-static bool in_integers(const fill_job *job, int64_t value) {
-  const integer_range *range = &job->integers;
-  if (job->type == OPS_TYPE_UINT64) return true;
-  return value >= range->low && value <= (int64_t)range->high;
-}
-
 // Patterns of integers outside the range are left out.
 static void write_patterns(const fill_job *job, oc_array *array) {
   const uint64_t mask = UINT64_MAX >> (64 - oc_element_bits(job->type));
@@ -226,7 +213,8 @@ static void write_patterns(const fill_job *job, oc_array *array) {
     oc_element_store_bits(job->type, array->data, (uint64_t)i, (uint64_t)i & mask);
     if (job->format) continue;
     const int64_t value = (int64_t)oc_element_load(job->type, array->data, (uint64_t)i);
-    if (in_integers(job, value) && (value != 0 || !job->param->nonzero)) continue;
+    const bool inside = value >= job->integers.low && value <= job->integers.high;
+    if (inside && (value != 0 || !job->param->nonzero)) continue;
     oc_random random = oc_random_at(job->item->seed, job->stream, (uint64_t)i);
     oc_element_store_int(job->type, array->data, (uint64_t)i, draw_integer(job, &random));
   }
@@ -323,8 +311,8 @@ static void bound_exact(fill_job *job) {
     high = fmin(floor(job->range.hi), low + limit);
     if (!(low <= high)) low = high = floor(job->range.hi);
   }
-  job->exact_low = (int64_t)low;
-  job->exact_high = (int64_t)high;
+  job->exact_low = (int64_t)(wide_int)low;
+  job->exact_high = (int64_t)(wide_int)high;
 }
 
 // ---- Entry ----------------------------------------------------------------------------------

@@ -50,6 +50,14 @@ extern const ref_op ref_det, ref_bit_cast, ref_reverse_sequence, ref_tensor_scat
 extern const ref_op ref_center_crop_pad, ref_max_unpool, ref_col2im, ref_affine_grid;
 extern const ref_op ref_grid_sample, ref_max_roi_pool, ref_roi_align, ref_deform_conv;
 extern const ref_op ref_non_max_suppression, ref_unique;
+extern const ref_op ref_conv_integer, ref_qlinear_conv, ref_matmul_integer, ref_qlinear_matmul;
+extern const ref_op ref_dynamic_quantize, ref_dft, ref_stft, ref_mel_weight_matrix;
+extern const ref_op ref_hann_window, ref_hamming_window, ref_blackman_window;
+extern const ref_op ref_likelihood_loss, ref_cross_entropy_loss;
+extern const ref_op ref_adagrad, ref_adam, ref_momentum;
+extern const ref_op ref_random_normal_op, ref_random_normal_like;
+extern const ref_op ref_random_uniform_op, ref_random_uniform_like;
+extern const ref_op ref_bernoulli, ref_multinomial;
 
 // Copies all elements in row-major order between views of the same count.
 int32_t ref_copy_elements(ref_run *run, const ref_view *from, const ref_view *to);

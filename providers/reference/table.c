@@ -330,6 +330,8 @@ static const ops_kernel_def kernels[] = {
 #include "table_nn.inc"
 #include "table_tensor.inc"
 #include "table_vision.inc"
+#include "table_signal.inc"
+#include "table_random.inc"
 };
 
 const ops_provider ref_provider = {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DynamicQuantizeLinear: the scale of 8 bits from the range of the input, which is widened to
+// hold 0. Its function body computes in float, which decides ties; so does this.
+#include <math.h>
+
+#include "operators.h"
+
+static int32_t prepare(ref_prepare *p) {
+  RETURN_IF_ERROR(ref_set_shape(p, 1, 0, NULL));
+  RETURN_IF_ERROR(ref_set_shape(p, 2, 0, NULL));
+  return ref_same_shape(p, 0, 0);
+}
+
+static double bounded(float value) {
+  return value > 255 ? 255 : value > 0 ? value : 0;
+}
+
+static int32_t execute(ref_run *run) {
+  const ref_view *x = &run->inputs[0], *y = &run->outputs[0];
+  float low = 0, high = 0;
+  for (int64_t i = 0; i < x->count; ++i) {
+    float value = (float)ref_at(x, ref_offset_of(x, i));
+    low = fminf(low, value);
+    high = fmaxf(high, value);
+  }
+  float scale = (high - low) / 255;
+  double zero = scale > 0 ? rint(bounded((0 - low) / scale)) : 0, out_scale = scale;
+  if (ref_wanted(run, 1)) ref_store(&run->outputs[1], 0, 1, 1, &out_scale);
+  if (ref_wanted(run, 2)) ref_store(&run->outputs[2], 0, 1, 1, &zero);
+  for (int64_t i = 0; ref_wanted(run, 0) && i < x->count; ++i) {
+    float quotient = scale > 0 ? (float)ref_at(x, ref_offset_of(x, i)) / scale : 0;
+    double value = bounded((float)(rint(quotient) + zero));
+    ref_store(y, ref_offset_of(y, i), 1, 1, &value);
+  }
+  return OPS_OK;
+}
+
+const ref_op ref_dynamic_quantize = {0, prepare, execute, NULL, NULL};

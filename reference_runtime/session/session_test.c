@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Models end to end through the public API, on every mixture of providers: reference, mynpu
+// Models end to end through the public API, on mixtures of providers: reference, cpu, mynpu
 // (own memory, queues, private weight layout), and probe (probe_test_provider.c), which checks
 // the host's promises from inside its kernels. Models, inputs and expected outputs come from
 // session_test_models.py: onnxruntime's, and numpy's for probe's own operators.
@@ -28,6 +28,7 @@ static const ops_key_value slow_npu[] = {{OPS_STR("delay_us"), OPS_STR("300")}};
 static const opsrt_provider_spec npu[] = {
     {.name = TEST_NPU, .options = slow_npu, .option_count = 1}};
 static const opsrt_provider_spec probe[] = {{.name = TEST_PROBE}};
+static const opsrt_provider_spec cpu[] = {{.name = "cpu"}};
 static const opsrt_provider_spec npu_probe[] = {{.name = TEST_NPU}, {.name = TEST_PROBE}};
 static const opsrt_provider_spec probe_npu[] = {{.name = TEST_PROBE}, {.name = TEST_NPU}};
 
@@ -154,6 +155,7 @@ static void standard_models_agree_on_every_mixture(void **state) {
     run_case(standard_cases[i], SET(reference_only), defaults);
     run_case(standard_cases[i], NULL, 0, apart);
     run_case(standard_cases[i], SET(npu), defaults);
+    run_case(standard_cases[i], SET(cpu), defaults);
     run_case(standard_cases[i], SET(probe), defaults);
     run_case(standard_cases[i], SET(probe_npu), defaults);
     run_case(standard_cases[i], SET(npu_probe), apart);
@@ -540,6 +542,7 @@ static void concurrent_runs_do_not_meet(void **state) {
   (void)state;
   run_threads("solo", SET(probe));
   run_threads("conv_net", SET(npu_probe));  // two queues for four threads: runs take turns
+  run_threads("conv_net", SET(cpu));
   run_threads("pick_twice", SET(probe));
   run_threads("data_shape", SET(reference_only));
 }

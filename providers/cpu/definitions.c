@@ -73,10 +73,9 @@
 #define COMPARE(op, since, types)                                   \
   OWN(op, since, 0, binary, INPUTS(IN("A", types), IN("B", types)), \
       OUTPUTS(ARG("C", "T1", BOOL, 0)))
-// The first input is read before the output is written; later ones are not.
-#define FOLD(op, since, types)                                                           \
-  OWN(op, since, 0, binary, INPUTS(MANY("data_0", types)), OUTPUTS(IN("result", types)), \
-      IN_PLACE(MAY_ALIAS(0)))
+// Later inputs are read after the output has been written for the first time: never in place.
+#define FOLD(op, since, types) \
+  OWN(op, since, 0, binary, INPUTS(MANY("data_0", types)), OUTPUTS(IN("result", types)))
 
 // Axes are an attribute before opset `since`, and an input from then on.
 #define REDUCE(op, since, types)                                                           \
@@ -173,8 +172,7 @@ static const ops_kernel_def kKernels[] = {
     OWN("LayerNormalization", 17, 0, layer_normalization,
         INPUTS(IN("X", F32), IN("Scale", F32), OPTIONAL("B", F32)),
         OUTPUTS(IN("Y", F32), ARG("Mean", "U", F32, OPS_ARG_OPTIONAL),
-                ARG("InvStdDev", "U", F32, OPS_ARG_OPTIONAL)),
-        IN_PLACE(MAY_ALIAS(0))),
+                ARG("InvStdDev", "U", F32, OPS_ARG_OPTIONAL))),
     OWN("LRN", 1, 0, lrn, INPUTS(IN("X", F32)), OUTPUTS(IN("Y", F32))),
     OWN("Softmax", 1, 0, softmax, INPUTS(IN("input", F32)), OUTPUTS(IN("output", F32)),
         IN_PLACE(MAY_ALIAS(0))),

@@ -58,8 +58,36 @@ static void align_end(int64_t *values, int32_t count, int64_t filler) {
   }
 }
 
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+// First input index of output o along axis d; may be negative.
+static int64_t start_of(const pool_prepared *own, int32_t d, int64_t o) {
+  return o * own->window.strides[d] - own->window.pads_begin[d];
+}
+
+// How many taps of output o count along axis d: those inside the input, or also those inside
+// its padding.
+static int64_t taps(const pool_prepared *own, int32_t d, int64_t o, int32_t include_pad) {
+  const int64_t start = start_of(own, d, o), step = own->window.dilations[d];
+  const int64_t low = include_pad ? -own->window.pads_begin[d] : 0;
+  const int64_t high = own->in[d] + (include_pad ? own->window.pads_end[d] : 0);
+  int64_t first = start >= low ? 0 : (low - start + step - 1) / step;
+  int64_t last = floor_div(high - 1 - start, step);
+  if (last > own->window.kernel[d] - 1) last = own->window.kernel[d] - 1;
+  return last < first ? 0 : last - first + 1;
+}
+
+// The number of taps that every output counts along axis d; 0 if it differs between them. Only
+// the first and the last can differ from those between.
+static int64_t same_taps(const pool_prepared *own, int32_t d, int32_t include_pad) {
+  const int64_t first = taps(own, d, 0, include_pad), all = own->window.kernel[d];
+  return first == all && taps(own, d, own->out[d] - 1, include_pad) == all ? all : 0;
+}
+
 // Returns 1 if the windows lie in planes and the vector loops can do them.
-static int plan_planes(pool_prepared *own) {
+static int plan_planes(const pool_kernel *kernel, pool_prepared *own) {
   cpu_plane_window window;
   if (own->in[0] != 1 || own->out[0] != 1 || own->window.kernel[0] != 1) return 0;
   for (int32_t i = 0; i < 2; ++i) {
@@ -70,8 +98,13 @@ static int plan_planes(pool_prepared *own) {
     window.dilations[i] = own->window.dilations[1 + i];
     window.pads_begin[i] = own->window.pads_begin[1 + i];
   }
-  return own->window.pads_begin[0] == 0 && cpu_plane_fits(&window) &&
-         cpu_plane_init(&window, &own->plane);
+  if (own->window.pads_begin[0] != 0 || !cpu_plane_fits(&window) ||
+      !cpu_plane_init(&window, &own->plane))
+    return 0;
+  const int64_t rows = same_taps(own, 1, kernel->include_pad);
+  const int64_t columns = same_taps(own, 2, kernel->include_pad);
+  own->plane.tile.divisor = (double)(rows * columns);
+  return !kernel->average || rows * columns > 0;
 }
 
 static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
@@ -97,7 +130,7 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   align_end(own->window.dilations, spatial, 1);
   align_end(own->window.pads_begin, spatial, 0);
   align_end(own->window.pads_end, spatial, 0);
-  own->on_planes = !((pool_kernel *)kernel)->average && cpu_count(&y) > 0 && plan_planes(own);
+  own->on_planes = cpu_count(&y) > 0 && plan_planes((pool_kernel *)kernel, own);
   if (own->on_planes) cpu_plane_reserve(kernel->device, &own->plane, reply);
   return OPS_OK;
 }
@@ -115,32 +148,16 @@ static void run_planes(void *context, int64_t begin, int64_t end, int32_t worker
   const run *run = context;
   const cpu_plane *plane = &run->own->plane;
   const cpu_plane_window *w = &plane->window;
-  float *scratch = cpu_plane_start(plane, run->workspace, worker, -INFINITY);
+  const int average = run->kernel->average;
+  float *scratch = cpu_plane_start(plane, run->workspace, worker, average ? 0.0f : -INFINITY);
   for (int64_t i = begin; i < end; ++i) {
     cpu_plane_copy(plane, run->x + i * w->in[0] * w->in[1], scratch);
-    run->vec->max_window(&plane->tile, run->y + i * w->out[0] * w->out[1], scratch);
+    float *y = run->y + i * w->out[0] * w->out[1];
+    if (average)
+      run->vec->mean_window(&plane->tile, y, scratch);
+    else
+      run->vec->max_window(&plane->tile, y, scratch);
   }
-}
-
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a >= 0 ? a / b : -((-a + b - 1) / b);
-}
-
-// First input index of output o along axis d; may be negative.
-static int64_t start_of(const pool_prepared *own, int32_t d, int64_t o) {
-  return o * own->window.strides[d] - own->window.pads_begin[d];
-}
-
-// How many taps of output o count along axis d: those inside the input, or also those inside
-// its padding.
-static int64_t taps(const pool_prepared *own, int32_t d, int64_t o, int32_t include_pad) {
-  const int64_t start = start_of(own, d, o), step = own->window.dilations[d];
-  const int64_t low = include_pad ? -own->window.pads_begin[d] : 0;
-  const int64_t high = own->in[d] + (include_pad ? own->window.pads_end[d] : 0);
-  int64_t first = start >= low ? 0 : (low - start + step - 1) / step;
-  int64_t last = floor_div(high - 1 - start, step);
-  if (last > own->window.kernel[d] - 1) last = own->window.kernel[d] - 1;
-  return last < first ? 0 : last - first + 1;
 }
 
 // Folds the taps of one input row into outputs [begin, begin + count).

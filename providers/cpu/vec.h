@@ -106,6 +106,7 @@ typedef struct cpu_vec_tile {
   int64_t tap_row, tap_column;  // in the input, from one tap to the next
   const float *weights;         // of a convolution
   float bias;
+  double divisor;  // of a mean
 } cpu_vec_tile;
 
 typedef struct cpu_vec {
@@ -143,6 +144,8 @@ typedef struct cpu_vec {
   void (*depthwise)(const cpu_vec_tile *tile, float *y, const float *x);
   // Likewise y = the largest of the taps; NaN wins.
   void (*max_window)(const cpu_vec_tile *tile, float *y, const float *x);
+  // Likewise y = the sum of the taps, in double, divided by the divisor.
+  void (*mean_window)(const cpu_vec_tile *tile, float *y, const float *x);
 } cpu_vec;
 
 // The table for this machine. Pure.

@@ -20,6 +20,7 @@ CPU_UNARY_LIST(X)
 #undef X
 void CPU_ISA_NAME(cpu_vec_depthwise)(const cpu_vec_tile *tile, float *y, const float *x);
 void CPU_ISA_NAME(cpu_vec_max_window)(const cpu_vec_tile *tile, float *y, const float *x);
+void CPU_ISA_NAME(cpu_vec_mean_window)(const cpu_vec_tile *tile, float *y, const float *x);
 extern const cpu_binary_fn CPU_ISA_NAME(cpu_vec_binary)[CPU_BINARY_COUNT][OPS_TYPE_COUNT];
 
 // Every element is computed from its own inputs alone, so an output may be an input.

@@ -185,4 +185,5 @@ const cpu_vec CPU_ISA_NAME(cpu_vec) = {
     .blend_round = loop_blend_round,
     .depthwise = CPU_ISA_NAME(cpu_vec_depthwise),
     .max_window = CPU_ISA_NAME(cpu_vec_max_window),
+    .mean_window = CPU_ISA_NAME(cpu_vec_mean_window),
 };

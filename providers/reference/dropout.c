@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dropout in inference: the input, and a mask that is true everywhere. Training mode with a
-// ratio above 0 is random and refused when it is asked for.
+// Dropout: in inference the input, and a mask that is true everywhere. In training each element
+// is kept with probability 1 - ratio and scaled by 1 / (1 - ratio), or becomes 0; element i
+// takes number i of the stream.
 
 #include "operators.h"
+#include "random.h"
 
 static int32_t prepare(ref_prepare *p) {
   for (uint64_t i = 1; i <= 2; ++i)
@@ -17,45 +19,34 @@ static int32_t prepare(ref_prepare *p) {
   return ref_same_shape(p, 0, 0);
 }
 
-static int is_random(const ref_run *run) {
+// The share that is dropped: 0 unless in training.
+static double read_ratio(const ref_run *run) {
   int training =
       ref_given(run, 2) && run->inputs[2].count == 1 && ref_int_at(&run->inputs[2], 0) != 0;
-  double ratio =
-      ref_given(run, 1) && run->inputs[1].count == 1 ? ref_at(&run->inputs[1], 0) : 0.5;
-  return training && ratio != 0;
+  if (!training) return 0;
+  return ref_given(run, 1) && run->inputs[1].count == 1 ? ref_at(&run->inputs[1], 0) : 0.5;
+}
+
+static void store_one(const ref_run *run, uint64_t output, int64_t i, double value) {
+  const ref_view *view = &run->outputs[output];
+  if (ref_wanted(run, output)) ref_store(view, ref_offset_of(view, i), 1, 1, &value);
 }
 
 static int32_t execute(ref_run *run) {
-  if (is_random(run))
-    return ref_refuse(run,
-                      "input training_mode: expected false, or a ratio of 0; random dropout "
-                      "is not supported");
-  RETURN_IF_ERROR(ref_copy_elements(run, &run->inputs[0], &run->outputs[0]));
-  if (!ref_wanted(run, 1)) return OPS_OK;
-  const ref_view *mask = &run->outputs[1];
-  const double one = 1;
-  for (int64_t i = 0; i < mask->count; ++i) ref_store(mask, ref_offset_of(mask, i), 1, 1, &one);
+  const ref_view *x = &run->inputs[0];
+  double ratio = read_ratio(run);
+  if (!(ratio >= 0 && ratio < 1))
+    return ref_refuse(run, "input ratio: expected a number in [0, 1), found %g", ratio);
+  if (ratio == 0 && ref_wanted(run, 0))
+    RETURN_IF_ERROR(ref_copy_elements(run, x, &run->outputs[0]));
+  const ref_random random = ref_random_of(run->kernel);
+  for (int64_t i = 0; i < x->count; ++i) {
+    int keep = ratio == 0 || ref_random_uniform(&random, (uint64_t)i) >= ratio;
+    store_one(run, 1, i, keep);
+    if (ratio != 0)
+      store_one(run, 0, i, keep ? ref_at(x, ref_offset_of(x, i)) / (1 - ratio) : 0);
+  }
   return OPS_OK;
 }
 
-// The contents of a constant scalar input, or `otherwise`.
-static double constant_of(const ops_node *node, uint64_t input, double otherwise) {
-  if (input >= node->input_count) return otherwise;
-  const ops_operand *operand =
-      (const void *)((const char *)node->inputs + input * node->input_stride);
-  ref_view view;
-  if (operand->constant == NULL ||
-      ref_view_init(&view, &operand->constant->dense, NULL) != OPS_OK || view.count != 1)
-    return otherwise;
-  return ref_at(&view, 0);
-}
-
-static const char *refuse(const ops_node *node) {
-  const ops_operand *mode = (const void *)((const char *)node->inputs + 2 * node->input_stride);
-  if (node->input_count < 3 || mode->type == NULL) return NULL;
-  if (constant_of(node, 2, 1) == 0 || constant_of(node, 1, 0.5) == 0) return NULL;
-  return "input training_mode must be a constant false, or the ratio a constant 0; random "
-         "dropout is not supported";
-}
-
-const ref_op ref_dropout = {0, prepare, execute, NULL, refuse};
+const ref_op ref_dropout = {0, prepare, execute, NULL, NULL};

@@ -161,7 +161,7 @@ static int copy_node(kernel_owner *owner, const ops_node *node) {
         &attributes[i]);
   kernel->attributes = attributes;
   kernel->attribute_count = node->attribute_count;
-  for (uint64_t i = 0; i < node->output_count && i < 64; ++i) {
+  for (uint64_t i = 0; node->outputs != NULL && i < node->output_count && i < 64; ++i) {
     const ops_operand *output =
         (const void *)((const char *)node->outputs + i * node->output_stride);
     if (output->value < 0) kernel->absent_outputs |= (uint64_t)1 << i;

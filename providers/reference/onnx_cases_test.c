@@ -191,7 +191,7 @@ static int is_random(const case_test *test) {
 
 // All of them draw zeros and ones, whose mean over the case's 100 or so elements is not
 // constant.
-static int compare_drawn(const test_tensor *got, char *text, size_t size) {
+static int compare_zeros_and_ones(const test_tensor *got, char *text, size_t size) {
   unsigned char *bytes = calloc(1, test_tensor_bytes(got) + 16);
   const ref_element *element = ref_element_of(got->type);
   int64_t ones = 0, others = 0;
@@ -208,6 +208,52 @@ static int compare_drawn(const test_tensor *got, char *text, size_t size) {
   return others == 0 && ones > 0 && ones < got->count;
 }
 
+static const case_tensor *case_input(const case_test *test, ops_str name) {
+  for (uint32_t i = 0; i < test->input_count; ++i)
+    if (same(test->inputs[i].name, name)) return &test->inputs[i].tensor;
+  return NULL;
+}
+
+static double case_number(const case_tensor *tensor, int64_t i) {
+  double value;
+  ref_element_of(tensor->type)->load(tensor->bytes, i, 1, 1, &value);
+  return value;
+}
+
+// The share that a Dropout in training drops; 0 for everything else.
+static double dropped_share(const case_test *test) {
+  const case_node *node = &test->nodes[0];
+  if (!same(node->op, (ops_str)OPS_STR("Dropout")) || node->input_count < 3) return 0;
+  const case_tensor *ratio = case_input(test, node->inputs[1]);
+  const case_tensor *mode = case_input(test, node->inputs[2]);
+  if (mode == NULL || mode->bytes[0] == 0) return 0;
+  return ratio == NULL ? 0.5 : case_number(ratio, 0);
+}
+
+// Every element is dropped or scaled.
+static int compare_dropped(const case_test *test, const test_tensor *got, char *text,
+                           size_t size) {
+  const case_tensor *x = case_input(test, test->nodes[0].inputs[0]);
+  float *y = calloc(1, test_tensor_bytes(got) + 16);
+  int equal = 1;
+  test_tensor_read(got, y);
+  for (int64_t i = 0; i < got->count; ++i) {
+    double kept = case_number(x, i) / (1 - dropped_share(test));
+    if (y[i] == 0 || close_enough(y[i], kept, test->rtol, test->atol)) continue;
+    snprintf(text, size, "element %lld is %g, expected 0 or %g", (long long)i, y[i], kept);
+    equal = 0;
+  }
+  free(y);
+  return equal;
+}
+
+static int compare_drawn(const case_test *test, const test_tensor *got, char *text,
+                         size_t size) {
+  return dropped_share(test) > 0 && got->type == OPS_TYPE_FLOAT
+             ? compare_dropped(test, got, text, size)
+             : compare_zeros_and_ones(got, text, size);
+}
+
 static int compare(const case_test *test, const case_tensor *expected, const test_tensor *got,
                    char *text, size_t size) {
   int same_shape = got->rank == expected->rank && got->type == expected->type;
@@ -220,7 +266,7 @@ static int compare(const case_test *test, const case_tensor *expected, const tes
     return 0;
   }
   if (expected->type == OPS_TYPE_STRING) return compare_strings(expected, got, text, size);
-  if (is_random(test)) return compare_drawn(got, text, size);
+  if (is_random(test) || dropped_share(test) > 0) return compare_drawn(test, got, text, size);
   void *bytes = calloc(1, test_tensor_bytes(got) + 16);
   test_tensor_read(got, bytes);
   int equal = compare_numbers(test, expected, bytes, text, size);

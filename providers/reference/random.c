@@ -11,9 +11,13 @@
 
 ref_random ref_random_of(const ops_kernel *kernel) {
   ref_random random = {{0, 0}};
-  if (ref_attr(kernel, "seed") != NULL) {
-    float seed = (float)ref_attr_float(kernel, "seed", 0);
-    memcpy(&random.key[0], &seed, sizeof seed);
+  const ref_attribute *seed = ref_attr(kernel, "seed");
+  if (seed != NULL && seed->kind == OPS_ATTRIBUTE_FLOAT) {
+    memcpy(&random.key[0], seed->floats, sizeof random.key[0]);
+    return random;
+  }
+  if (seed != NULL && seed->kind == OPS_ATTRIBUTE_INT) {
+    memcpy(random.key, seed->ints, sizeof random.key);
     return random;
   }
   // FNV-1a of the name, which leaves the second word other than 0.

@@ -363,7 +363,7 @@ static int32_t copy_end(ops_device *device, int32_t kind, void *memory, uint64_t
 
 static int32_t stream_copy(ops_device *device, ops_stream *stream, const ops_copy *copy,
                            ops_error *error) {
-  void *source, *target;
+  void *source = NULL, *target = NULL;
   if (copy->source_device && copy->source_device != device)
     return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "mynpu has no copies between devices");
   OPS_RETURN_IF_ERROR(copy_end(device, copy->source_kind, copy->source, copy->source_offset,

@@ -25,7 +25,7 @@ typedef struct table_rule {
 #define SLOT(type, field) \
   { #field, offsetof(type, field) }
 #define RULE(name, type, slots) \
-  { name, sizeof(type), slots, sizeof slots / sizeof slots[0] }
+  { (name), sizeof(type), (slots), sizeof(slots) / sizeof((slots)[0]) }
 
 static const slot kInstanceSlots[] = {
     SLOT(ops_instance_api, create),       SLOT(ops_instance_api, destroy),

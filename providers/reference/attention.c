@@ -36,6 +36,7 @@ static int32_t read_heads(const ref_prepare *p, uint64_t input, const char *attr
                           heads *out) {
   const ref_shape *shape = &p->inputs[input];
   RETURN_IF_ERROR(ref_need_rank(p, input, 3, 4));
+  RETURN_IF_ERROR(ref_need_small(p, input));
   if (shape->rank == 4) {
     *out = (heads){shape->dims[1], shape->dims[2], shape->dims[3]};
     return OPS_OK;
@@ -93,6 +94,7 @@ static int32_t read_past(const ref_prepare *p, attention_state *s) {
                       (long long)s->batch);
   if (!ref_has(p, PAST_KEY)) return OPS_OK;
   RETURN_IF_ERROR(ref_need_rank(p, PAST_KEY, 4, 4));
+  RETURN_IF_ERROR(ref_need_small(p, PAST_KEY));
   s->past = p->inputs[PAST_KEY].dims[2];
   s->total += s->past;
   RETURN_IF_ERROR(check_past(p, PAST_KEY, s, &s->k));
@@ -198,6 +200,7 @@ static ref_view by_heads(const ref_view *view, const heads *h) {
 // Past and new positions one after the other.
 static void join(const ref_run *run, uint64_t past, const ref_view *fresh, double *out) {
   const ref_view *old = ref_given(run, past) ? &run->inputs[past] : NULL;
+  if (fresh->count == 0 && (old == NULL || old->count == 0)) return;
   for (int64_t b = 0; b < fresh->dims[0]; ++b)
     for (int64_t h = 0; h < fresh->dims[1]; ++h) {
       for (int64_t j = 0; old != NULL && j < old->dims[2]; ++j, out += old->dims[3])
@@ -338,7 +341,8 @@ static int32_t execute(ref_run *run) {
   join(run, PAST_KEY, &k, ref_reals(run, s->k_at));
   join(run, PAST_VALUE, &v, ref_reals(run, s->v_at));
   attention_job job = {run, s, ref_reals(run, s->k_at), ref_reals(run, s->v_at)};
-  ref_parallel(run, s->batch * s->q.count, 1, body, &job);
+  if (run->outputs[Y].count > 0 || (ref_wanted(run, SCORES) && run->outputs[SCORES].count > 0))
+    ref_parallel(run, s->batch * s->q.count, 1, body, &job);
   RETURN_IF_ERROR(join_present(run, PRESENT_KEY, PAST_KEY, &k));
   return join_present(run, PRESENT_VALUE, PAST_VALUE, &v);
 }

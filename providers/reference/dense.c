@@ -106,6 +106,16 @@ ref_view ref_parts(const ref_view *view) {
   return parts;
 }
 
+int32_t ref_need_small(const ref_prepare *p, uint64_t input) {
+  const int64_t most = (int64_t)1 << 40;
+  for (int32_t i = 0; ref_has(p, input) && i < p->inputs[input].rank; ++i)
+    if (p->inputs[input].dims[i] > most)
+      return ref_refuse(p, "input %s: dimension %d is %lld, expected at most %lld",
+                        ref_input_name(p->kernel, input), i,
+                        (long long)p->inputs[input].dims[i], (long long)most);
+  return OPS_OK;
+}
+
 int32_t ref_scalar(const ref_prepare *p, uint64_t input, int64_t *out) {
   int64_t count;
   RETURN_IF_ERROR(ref_contents(p, input, out, 1, &count));

@@ -31,6 +31,10 @@ int32_t ref_clear(const ref_view *view, ops_error *error);
 // as they are.
 ref_view ref_parts(const ref_view *view);
 
+// Refuses an input with a dimension above 2^40, so that sums of a few dimensions cannot
+// overflow even where the tensor is empty.
+int32_t ref_need_small(const ref_prepare *prepare, uint64_t input);
+
 // A scalar of an input that is a shape input.
 int32_t ref_scalar(const ref_prepare *prepare, uint64_t input, int64_t *out);
 

@@ -107,6 +107,7 @@ static int32_t prepare_dft(ref_prepare *p) {
   const ref_shape *x = &p->inputs[0];
   int onesided = ref_attr_int(p->kernel, "onesided", 0) != 0;
   RETURN_IF_ERROR(ref_need_rank(p, 0, 2, OPS_MAX_RANK));
+  RETURN_IF_ERROR(ref_need_small(p, 0));
   s->t.inverse = ref_attr_int(p->kernel, "inverse", 0) != 0;
   s->t.real_in = x->dims[x->rank - 1] == 1;
   s->t.real_out = onesided && s->t.inverse;
@@ -196,6 +197,7 @@ static int32_t read_frames(const ref_prepare *p, stft_state *s) {
 static int32_t prepare_stft(ref_prepare *p) {
   stft_state *s = p->state;
   RETURN_IF_ERROR(ref_need_rank(p, SIGNAL, 3, 3));
+  RETURN_IF_ERROR(ref_need_small(p, SIGNAL));
   int onesided = ref_attr_int(p->kernel, "onesided", 1) != 0;
   int64_t parts = p->inputs[SIGNAL].dims[2];
   s->t.real_in = parts == 1;

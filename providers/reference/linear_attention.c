@@ -44,6 +44,7 @@ static int32_t read_rule(const ref_prepare *p, linear_state *s) {
 static int32_t read_packed(const ref_prepare *p, uint64_t input, int64_t heads,
                            const linear_state *s, int64_t *out_size) {
   RETURN_IF_ERROR(ref_need_rank(p, input, 3, 3));
+  RETURN_IF_ERROR(ref_need_small(p, input));
   const int64_t *dims = p->inputs[input].dims;
   if (dims[0] != s->batch || dims[1] != s->length || dims[2] % heads != 0)
     return ref_refuse(p, "input %s: expected the shape [%lld, %lld, a multiple of %lld]",
@@ -207,7 +208,9 @@ static void body(void *context, int64_t begin, int64_t end, int32_t worker) {
 
 static int32_t execute(ref_run *run) {
   const linear_state *s = run->state;
-  ref_parallel(run, s->batch * s->heads, 1, body, run);
+  if (run->outputs[OUTPUT].count > 0 ||
+      (ref_wanted(run, PRESENT) && run->outputs[PRESENT].count > 0))
+    ref_parallel(run, s->batch * s->heads, 1, body, run);
   return OPS_OK;
 }
 

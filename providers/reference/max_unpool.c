@@ -35,9 +35,9 @@ static int32_t prepare(ref_prepare *p) {
     s->inner[i] = x->dims[i];
     same = same && p->inputs[1].dims[i] == x->dims[i];
     if (i < 2) continue;
-    s->inner[i] =
-        (x->dims[i] - 1) * w.stride[i - 2] - w.begin[i - 2] - w.end[i - 2] + w.kernel[i - 2];
-    if (s->inner[i] < 0)
+    int64_t room = w.kernel[i - 2] - w.begin[i - 2] - w.end[i - 2];
+    if (__builtin_mul_overflow(x->dims[i] - 1, w.stride[i - 2], &s->inner[i]) ||
+        __builtin_add_overflow(s->inner[i], room, &s->inner[i]) || s->inner[i] < 0)
       return ref_refuse(p, "attribute pads: dimension %d of the output would be %lld", i,
                         (long long)s->inner[i]);
   }

@@ -26,6 +26,7 @@ static int32_t prepare(ref_prepare *p) {
   nms_state *s = p->state;
   RETURN_IF_ERROR(ref_need_rank(p, BOXES, 3, 3));
   RETURN_IF_ERROR(ref_need_rank(p, SCORES, 3, 3));
+  RETURN_IF_ERROR(ref_need_small(p, SCORES));
   const int64_t *boxes = p->inputs[BOXES].dims, *scores = p->inputs[SCORES].dims;
   if (boxes[2] != 4 || scores[0] != boxes[0] || scores[2] != boxes[1])
     return ref_refuse(p,
@@ -129,11 +130,11 @@ static int32_t execute(ref_run *run) {
   if (ref_given(run, MOST)) job.most = ref_int_at(&run->inputs[MOST], 0);
   if (ref_given(run, OVERLAP)) job.overlap = ref_at(&run->inputs[OVERLAP], 0);
   if (ref_given(run, LEAST)) job.least = ref_at(&run->inputs[LEAST], 0);
-  int64_t rows = suppress_all(run, &job), row = 0;
+  int64_t rows = scores->count > 0 ? suppress_all(run, &job) : 0, row = 0;
   RETURN_IF_ERROR(ref_set_output(run, 0, 2, (int64_t[]){rows, 3}));
   const ref_view *y = &run->outputs[0];
   const int64_t *kept = ref_ints(run, s->kept_at);
-  for (int64_t i = 0; i < scores->dims[0] * scores->dims[1]; ++i)
+  for (int64_t i = 0; rows > 0 && i < scores->dims[0] * scores->dims[1]; ++i)
     for (int64_t k = 0; k < job.boxes && kept[i * job.boxes + k] >= 0; ++k) {
       int64_t index[3] = {i / scores->dims[1], i % scores->dims[1], kept[i * job.boxes + k]};
       ref_store_int(y, row++ * y->strides[0], y->strides[1], 3, index);

@@ -88,6 +88,7 @@ static int32_t need_shape(const ref_prepare *p, uint64_t input, int32_t rank,
 static int32_t read_sizes(const ref_prepare *p, const ref_cell_kind *kind, ref_recurrent *s) {
   RETURN_IF_ERROR(ref_need_rank(p, X, 3, 3));
   RETURN_IF_ERROR(ref_need_rank(p, R, 3, 3));
+  RETURN_IF_ERROR(ref_need_small(p, X));
   const int64_t *x = p->inputs[X].dims;
   s->batch_first = ref_attr_int(p->kernel, "layout", 0) != 0;
   s->steps = x[s->batch_first];

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators over sequences, images, signals and bytes name what breaks their rules and leave
+// their outputs alone; shapes that are empty or whose sums would overflow end in an answer.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+// cmocka needs the headers above.
+#include <cmocka.h>
+
+#include "element.h"
+#include "run_test_util.h"
+
+#define MAX_INPUTS 8
+#define MAX_ATTRIBUTES 3
+
+typedef struct input {
+  int32_t type, rank;
+  int64_t dims[5];
+  double values[8];  // that the tensor begins with
+} input;
+
+// An int, two ints or a text.
+typedef struct attribute {
+  const char *name;
+  int32_t kind;
+  int64_t ints[2];
+  const char *text;
+} attribute;
+
+typedef struct refusal {
+  const char *op;
+  int32_t opset;
+  input inputs[MAX_INPUTS];  // up to the first of rank -1; type 0: absent
+  attribute attributes[MAX_ATTRIBUTES];
+  const char *text;  // that the message must contain; NULL: the node runs
+} refusal;
+
+#define F OPS_TYPE_FLOAT
+#define I OPS_TYPE_INT64
+#define W OPS_TYPE_INT32
+#define B OPS_TYPE_UINT8
+#define ABSENT   \
+  {              \
+    0, 0, {0}, { \
+      0          \
+    }            \
+  }
+#define END       \
+  {               \
+    0, -1, {0}, { \
+      0           \
+    }             \
+  }
+#define INT(name, value) \
+  { name, OPS_ATTRIBUTE_INT, {value, 0}, NULL }
+#define INTS(name, a, b) \
+  { name, OPS_ATTRIBUTE_INTS, {a, b}, NULL }
+#define TEXT(name, value) \
+  { name, OPS_ATTRIBUTE_STRING, {0}, value }
+#define BIG ((int64_t)1 << 62)
+#define WIDE ((int64_t)1 << 39)
+
+// X [2, 1, 3], W [1, 2, 3], R [1, 2, 2] of an RNN of two hidden units.
+#define RNN_INPUTS                                  \
+  {F, 3, {2, 1, 3}, {0}}, {F, 3, {1, 2, 3}, {0}}, { \
+    F, 3, {1, 2, 2}, {                              \
+      0                                             \
+    }                                               \
+  }
+#define LSTM_INPUTS                                 \
+  {F, 3, {2, 1, 3}, {0}}, {F, 3, {1, 8, 3}, {0}}, { \
+    F, 3, {1, 8, 2}, {                              \
+      0                                             \
+    }                                               \
+  }
+#define QKV                                               \
+  {F, 4, {1, 2, 3, 4}, {0}}, {F, 4, {1, 2, 5, 4}, {0}}, { \
+    F, 4, {1, 2, 5, 4}, {                                 \
+      0                                                   \
+    }                                                     \
+  }
+
+static const refusal refusals[] = {
+    {"RNN", 14, {RNN_INPUTS, ABSENT, {W, 1, {1}, {3}}, END}, {{0}}, "expected 0 to 2"},
+    {"RNN", 14, {RNN_INPUTS, ABSENT, {W, 1, {1}, {-1}}, END}, {{0}}, "element 0 is -1"},
+    {"RNN", 14, {RNN_INPUTS, END}, {TEXT("direction", "sideways")}, "direction"},
+    {"RNN", 14, {RNN_INPUTS, END}, {INT("hidden_size", 3)}, "input W: dimension 1 is 2"},
+    {"RNN", 14, {RNN_INPUTS, {F, 2, {1, 3}, {0}}, END}, {{0}}, "input B: dimension 1"},
+    {"GRU", 14, {RNN_INPUTS, END}, {{0}}, "input W: dimension 1 is 2, expected 6"},
+    {"LSTM",
+     14,
+     {LSTM_INPUTS, ABSENT, ABSENT, {F, 3, {1, 2, 2}, {0}}, END},
+     {{0}},
+     "input initial_h: dimension 1 is 2, expected 1"},
+    {"RNN",
+     14,
+     {{F, 3, {0, BIG, 3}, {0}}, {F, 3, {1, 2, 3}, {0}}, {F, 3, {1, 2, 2}, {0}}, END},
+     {{0}},
+     "expected at most"},
+    {"Attention", 23, {QKV, {F, 2, {3, 6}, {0}}, END}, {{0}}, "input attn_mask: dimension 1"},
+    {"Attention",
+     24,
+     {QKV, ABSENT, ABSENT, ABSENT, {I, 1, {1}, {6}}, END},
+     {{0}},
+     "element 0 is 6, expected 0 to 5"},
+    {"Attention",
+     23,
+     {{F, 3, {1, 3, 8}, {0}}, {F, 3, {1, 3, 8}, {0}}, {F, 3, {1, 3, 8}, {0}}, END},
+     {INT("q_num_heads", 3), INT("kv_num_heads", 1)},
+     "q_num_heads"},
+    {"Attention",
+     23,
+     {{F, 4, {0, 1, BIG, 8}, {0}},
+      {F, 4, {0, 1, BIG, 8}, {0}},
+      {F, 4, {0, 1, BIG, 8}, {0}},
+      END},
+     {{0}},
+     "expected at most"},
+    {"RotaryEmbedding",
+     23,
+     {{F, 4, {1, 1, 2, 4}, {0}},
+      {F, 2, {5, 2}, {0}},
+      {F, 2, {5, 2}, {0}},
+      {I, 2, {1, 2}, {1, 5}},
+      END},
+     {{0}},
+     "element 1 is 5, expected 0 to 4"},
+    {"LinearAttention",
+     27,
+     {{F, 3, {1, 2, 4}, {0}}, {F, 3, {1, 2, 4}, {0}}, {F, 3, {1, 2, 4}, {0}}, END},
+     {INT("q_num_heads", 2), INT("kv_num_heads", 2), TEXT("update_rule", "gated")},
+     "input decay must be given"},
+    {"CausalConvWithState",
+     27,
+     {{F, 3, {1, 2, 4}, {0}}, {F, 3, {2, 1, 0}, {0}}, END},
+     {{0}},
+     "input weight"},
+    {"SwiGLU", 28, {{F, 1, {3}, {0}}, {F, 1, {1}, {0}}, END}, {{0}}, "equal shapes"},
+    {"ConvInteger",
+     10,
+     {{B, 4, {1, 2, 3, 3}, {0}}, {B, 4, {1, 1, 2, 2}, {0}}, END},
+     {{0}},
+     "attribute group"},
+    {"ConvInteger",
+     10,
+     {{B, 4, {1, 1, 3, 3}, {0}}, {B, 4, {1, 1, 2, 2}, {0}}, {B, 1, {2}, {0}}, END},
+     {{0}},
+     "input x_zero_point"},
+    {"MatMulInteger",
+     10,
+     {{B, 2, {2, 3}, {0}}, {B, 2, {3, 2}, {0}}, {B, 1, {3}, {0}}, END},
+     {{0}},
+     "one per row of A"},
+    {"MatMulInteger", 10, {{B, 2, {2, 3}, {0}}, {B, 2, {4, 2}, {0}}, END}, {{0}}, "3 rows"},
+    {"DeformConv",
+     19,
+     {{F, 4, {1, 1, 3, 3}, {0}}, {F, 4, {1, 1, 2, 2}, {0}}, {F, 4, {1, 7, 2, 2}, {0}}, END},
+     {{0}},
+     "input offset: dimension 1 is 7, expected 8"},
+    {"Col2Im",
+     18,
+     {{F, 3, {1, 4, 5}, {0}}, {I, 1, {2}, {3, 3}}, {I, 1, {2}, {2, 2}}, END},
+     {{0}},
+     "input input"},
+    {"Col2Im",
+     18,
+     {{F, 3, {1, 4, 4}, {0}}, {I, 1, {2}, {-3, 3}}, {I, 1, {2}, {2, 2}}, END},
+     {{0}},
+     "input image_shape"},
+    {"MaxRoiPool",
+     22,
+     {{F, 4, {1, 1, 3, 3}, {0}}, {F, 2, {1, 5}, {1}}, END},
+     {INTS("pooled_shape", 2, 2)},
+     "is of image 1"},
+    {"RoiAlign",
+     22,
+     {{F, 4, {1, 1, 3, 3}, {0}}, {F, 2, {1, 4}, {0}}, {I, 1, {1}, {1}}, END},
+     {{0}},
+     "input batch_indices"},
+    {"NonMaxSuppression",
+     11,
+     {{F, 3, {1, 3, 4}, {0}}, {F, 3, {1, 1, 2}, {0}}, END},
+     {{0}},
+     "inputs boxes and scores"},
+    {"NonMaxSuppression",
+     11,
+     {{F, 3, {WIDE, 0, 4}, {0}}, {F, 3, {WIDE, WIDE, 0}, {0}}, END},
+     {{0}},
+     NULL},
+    {"MaxUnpool",
+     22,
+     {{F, 3, {1, 1, 2}, {0}}, {I, 3, {1, 1, 2}, {0, 3}}, END},
+     {INTS("kernel_shape", 2, 0)},
+     "kernel_shape"},
+    {"GridSample",
+     22,
+     {{F, 4, {1, 1, 2, 2}, {0}}, {F, 4, {1, 2, 2, 3}, {0}}, END},
+     {{0}},
+     "input grid"},
+    {"GridSample",
+     22,
+     {{F, 4, {1, 1, 2, 2}, {0}}, {F, 4, {1, 2, 2, 2}, {0}}, END},
+     {TEXT("mode", "quintic")},
+     "attribute mode"},
+    {"AffineGrid",
+     20,
+     {{F, 3, {1, 2, 3}, {0}}, {I, 1, {5}, {1, 1, 2, 2, 2}}, END},
+     {{0}},
+     "input theta"},
+    {"CenterCropPad",
+     18,
+     {{F, 2, {2, 2}, {0}}, {I, 1, {2}, {3, -1}}, END},
+     {{0}},
+     "input shape: element 1"},
+    {"Det", 22, {{F, 2, {2, 3}, {0}}, END}, {{0}}, "square"},
+    {"DFT", 20, {{F, 3, {1, 4, 3}, {0}}, END}, {{0}}, "expected 1 or 2"},
+    {"DFT", 17, {{F, 3, {1, 4, 1}, {0}}, END}, {INT("axis", 2)}, "real and imaginary"},
+    {"DFT", 20, {{F, 3, {1, 4, 2}, {0}}, END}, {INT("onesided", 1)}, "real input"},
+    {"STFT", 17, {{F, 3, {1, 4, 1}, {0}}, {I, 0, {0}, {0}}, END}, {{0}}, "a step of 0"},
+    {"MelWeightMatrix",
+     17,
+     {{I, 0, {0}, {4}},
+      {I, 0, {0}, {16}},
+      {I, 0, {0}, {8000}},
+      {F, 0, {0}, {0}},
+      {F, 0, {0}, {9000}},
+      END},
+     {{0}},
+     "input upper_edge_hertz"},
+    {"HannWindow", 17, {{I, 0, {0}, {-1}}, END}, {{0}}, "input size"},
+    {"HannWindow", 17, {{I, 0, {0}, {3}}, END}, {INT("output_datatype", 8)}, "output_datatype"},
+    {"Bernoulli", 22, {{F, 1, {2}, {0.5, 1.5}}, END}, {{0}}, "element 1 is 1.5"},
+    {"Multinomial", 22, {{F, 2, {2, 2}, {0}}, END}, {INT("sample_size", 0)}, "sample_size"},
+    {"RandomUniformLike", 22, {{I, 1, {2}, {0}}, END}, {{0}}, "attribute dtype"},
+    {"NegativeLogLikelihoodLoss",
+     22,
+     {{F, 2, {2, 3}, {0}}, {I, 1, {2}, {0, 3}}, END},
+     {{0}},
+     "element 1 is 3, expected 0 to 2"},
+    {"SoftmaxCrossEntropyLoss",
+     13,
+     {{F, 2, {2, 3}, {0}}, {I, 1, {2}, {-1, 0}}, END},
+     {{0}},
+     "element 0 is -1"},
+    {"ReverseSequence",
+     10,
+     {{F, 2, {2, 2}, {0}}, {I, 1, {2}, {1, 3}}, END},
+     {{0}},
+     "element 1 is 3"},
+    {"TensorScatter",
+     24,
+     {{F, 3, {1, 3, 2}, {0}}, {F, 3, {1, 2, 2}, {0}}, {I, 1, {1}, {2}}, END},
+     {{0}},
+     "element 0 is 2, expected 0 to 1"},
+    {"BitCast", 26, {{F, 1, {2}, {0}}, END}, {INT("to", OPS_TYPE_INT64)}, "32 bits"},
+    {"Dropout",
+     13,
+     {{F, 1, {2}, {0}}, {F, 0, {0}, {1}}, {OPS_TYPE_BOOL, 0, {0}, {1}}, END},
+     {{0}},
+     "in [0, 1)"},
+    {"Momentum",
+     1,
+     {{F, 0, {0}, {0}},
+      {I, 0, {0}, {0}},
+      {F, 1, {2}, {0}},
+      {F, 1, {3}, {0}},
+      {F, 1, {2}, {0}},
+      END},
+     {TEXT("mode", "standard")},
+     "input 3"},
+};
+
+static void make_input(test_tensor *tensor, const input *from) {
+  if (from->type == 0) return;
+  test_tensor_init(tensor, from->type, from->rank, from->dims, 0);
+  if (tensor->memory == NULL) return;
+  memset(tensor->memory, 0, tensor->size);
+  int64_t given = (int64_t)(sizeof from->values / sizeof *from->values);
+  ref_element_of(from->type)
+      ->store(tensor->memory, 0, 1, tensor->count < given ? tensor->count : given,
+              from->values);
+}
+
+static uint64_t make_attributes(const attribute *from, ops_attribute *out, ops_str *texts) {
+  uint64_t count = 0;
+  for (; count < MAX_ATTRIBUTES && from[count].name != NULL; ++count) {
+    const attribute *a = &from[count];
+    if (a->text != NULL) texts[count] = (ops_str){a->text, strlen(a->text)};
+    out[count] = (ops_attribute){.struct_size = sizeof(ops_attribute),
+                                 .name = {a->name, strlen(a->name)},
+                                 .kind = a->kind,
+                                 .count = a->kind == OPS_ATTRIBUTE_INTS ? 2 : 1,
+                                 .ints = a->text != NULL ? NULL : a->ints,
+                                 .strings = a->text != NULL ? &texts[count] : NULL};
+  }
+  return count;
+}
+
+static int is_untouched(const test_tensor *tensor) {
+  for (uint64_t i = 0; tensor->memory != NULL && i < tensor->size; ++i)
+    if (((const unsigned char *)tensor->memory)[i] != 0xA5) return 0;
+  return 1;
+}
+
+static void check_refusal(test_host *host, const refusal *r) {
+  test_tensor inputs[MAX_INPUTS] = {0}, outputs[2] = {{.present = 1}, {.present = 1}};
+  ops_attribute attributes[MAX_ATTRIBUTES];
+  ops_str texts[MAX_ATTRIBUTES];
+  uint64_t count = 0;
+  for (; count < MAX_INPUTS && r->inputs[count].rank >= 0; ++count)
+    make_input(&inputs[count], &r->inputs[count]);
+  int trains = strcmp(r->op, "Momentum") == 0;
+  test_node node = {.op = r->op,
+                    .domain = trains ? "ai.onnx.preview.training" : "",
+                    .opset = r->opset,
+                    .attributes = attributes,
+                    .attribute_count = make_attributes(r->attributes, attributes, texts),
+                    .inputs = inputs,
+                    .input_count = count,
+                    .outputs = outputs,
+                    .output_count = trains ? 2 : 1};
+  const char *reason = "";
+  if (test_find(host, &node, &reason) == NULL) fail_msg("%s: %s", r->op, reason);
+  ops_error error = {.struct_size = sizeof error};
+  int32_t status = test_run(host, &node, &error);
+  int32_t wanted = r->text == NULL ? OPS_OK : OPS_ERROR_INVALID_ARGUMENT;
+  if (status != wanted || (r->text != NULL && strstr(error.message, r->text) == NULL))
+    fail_msg("%s: status %d, message '%s', expected '%s' in it", r->op, status, error.message,
+             r->text == NULL ? "" : r->text);
+  if (r->text != NULL) assert_true(is_untouched(&outputs[0]));
+  for (uint64_t i = 0; i < count; ++i) test_tensor_finish(&inputs[i]);
+  test_tensor_finish(&outputs[0]);
+  test_tensor_finish(&outputs[1]);
+}
+
+static void broken_rules_are_named(void **state) {
+  (void)state;
+  test_host host;
+  test_host_open(&host);
+  for (size_t i = 0; i < sizeof refusals / sizeof *refusals; ++i)
+    check_refusal(&host, &refusals[i]);
+  test_host_close(&host);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(broken_rules_are_named)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -5,14 +5,12 @@
 #include "partition/partition.h"
 
 #include <ops_support/error.h>
+#include <ops_support/node.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "partition/state.h"
-
-static const char *const reason_names[] = {"",      "operator", "attribute", "type",
-                                           "shape", "layout",   "feature"};
 
 static int32_t exhausted(ops_error *error) {
   return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "placing the nodes of a graph");
@@ -24,8 +22,7 @@ static const char *claim_text(const ops_claim *claim) {
   if (claim->answer == OPS_CLAIM_ONLY_IN_GROUP)
     return "only as part of a group, and none formed";
   if (claim->text_size && claim->text[0]) return claim->text;
-  const int known = claim->reason > 0 && claim->reason <= OPS_REASON_FEATURE;
-  return known ? reason_names[claim->reason] : "no reason given";
+  return claim->reason == OPS_REASON_NONE ? "no reason given" : ops_reason_name(claim->reason);
 }
 
 static void note_refusal(rt_partition_state *state, uint32_t position, const rt_device *device,

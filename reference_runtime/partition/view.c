@@ -358,6 +358,7 @@ static int32_t make_node(rt_views *views, const rt_node *node, ops_node *view,
                      .attribute_stride = sizeof(ops_attribute),
                      .input_count = (uint64_t)node->input_count + node->post_operand_count,
                      .input_stride = sizeof(ops_operand),
+                     .chain_operand_count = node->post_operand_count,
                      .output_count = node->output_count,
                      .output_stride = sizeof(ops_operand)};
   OPS_RETURN_IF_ERROR(

@@ -63,37 +63,30 @@ static int test_opset(const query *q, const ops_kernel_def *def, ops_claim *clai
 
 // The inputs of the operator itself: those in front of the operands of the chain.
 static uint64_t own_inputs(const ops_node *node) {
-  uint64_t own = node->input_count;
-  for (uint64_t i = 0; i < node->post_op_count; ++i) {
-    const ops_post_op *op = OPS_AT(ops_post_op, node->post_ops, node->post_op_stride, i);
-    for (int32_t k = 0; k < op->input_count; ++k)
-      if (op->inputs[k] != OPS_CHAIN_VALUE && (uint64_t)op->inputs[k] < own)
-        own = (uint64_t)op->inputs[k];
-  }
-  return own;
+  return node->input_count - node->chain_operand_count;
 }
 
 static int test_arity(const query *q, const ops_kernel_def *def, ops_claim *claim) {
   const uint64_t own = own_inputs(q->node);
   for (uint64_t i = 0; i < own; ++i)
     if (ops_node_input(q->node, i) && !ops_kernel_def_input(def, i))
-      return refuse(claim, OPS_REASON_OPERATOR, "input %llu is given, the kernel takes %llu",
+      return refuse(claim, OPS_REASON_ARITY, "input %llu is given, the kernel takes %llu",
                     (unsigned long long)i, (unsigned long long)def->input_count);
   for (uint64_t i = 0; i < def->input_count; ++i) {
     const ops_arg_def *arg = OPS_AT(ops_arg_def, def->inputs, def->input_stride, i);
     const int given = i < own && ops_node_input(q->node, i) != NULL;
     if (!given && !(arg->flags & OPS_ARG_OPTIONAL))
-      return refuse(claim, OPS_REASON_OPERATOR, "the kernel needs input %llu '%.*s'",
+      return refuse(claim, OPS_REASON_ARITY, "the kernel needs input %llu '%.*s'",
                     (unsigned long long)i, OPS_STR_FMT(arg->name));
   }
   for (uint64_t i = 0; i < q->node->output_count; ++i)
     if (ops_node_output(q->node, i) && !ops_kernel_def_output(def, i))
-      return refuse(claim, OPS_REASON_OPERATOR, "output %llu is used, the kernel has %llu",
+      return refuse(claim, OPS_REASON_ARITY, "output %llu is used, the kernel has %llu",
                     (unsigned long long)i, (unsigned long long)def->output_count);
   for (uint64_t i = 0; i < def->output_count; ++i) {
     const ops_arg_def *arg = OPS_AT(ops_arg_def, def->outputs, def->output_stride, i);
     if (!ops_node_output(q->node, i) && !(arg->flags & OPS_ARG_OPTIONAL))
-      return refuse(claim, OPS_REASON_OPERATOR,
+      return refuse(claim, OPS_REASON_ARITY,
                     "the kernel writes output %llu '%.*s', the node has none",
                     (unsigned long long)i, OPS_STR_FMT(arg->name));
   }
@@ -177,7 +170,7 @@ static int test_constants(const query *q, const ops_kernel_def *def, ops_claim *
     const ops_arg_def *arg = ops_kernel_def_input(def, i);
     const ops_operand *operand = ops_node_input(q->node, i);
     if (operand && (arg->flags & OPS_ARG_CONSTANT) && !operand->constant)
-      return refuse(claim, OPS_REASON_SHAPE, "input %llu '%.*s' must be constant",
+      return refuse(claim, OPS_REASON_CONSTANT, "input %llu '%.*s' must be constant",
                     (unsigned long long)i, OPS_STR_FMT(arg->name));
   }
   return 1;

@@ -108,6 +108,8 @@ static void draw(sketch *s, const char *op, int32_t opset, const char *inputs,
 
 static void chain(sketch *s, const char *op, int32_t opset, int32_t first, int32_t second) {
   const uint64_t at = s->node.post_op_count++;
+  s->node.chain_operand_count +=
+      (first >= 2) + (second >= 2);  // the kernels here have two inputs
   s->chain_inputs[at][0] = first;
   s->chain_inputs[at][1] = second;
   s->chain[at] = (ops_post_op){.struct_size = sizeof s->chain[at],
@@ -181,7 +183,7 @@ static void operators_and_opsets(void **state) {
 static void furthest_refusal_is_reported(void **state) {
   (void)state;
   REFUSED("Add", 6, "ff", "f", OPERATOR, "opset 6 is outside [7, 13]");
-  REFUSED("Add", 13, "fff", "f", OPERATOR, "input 2 is given, the kernel takes 2");
+  REFUSED("Add", 13, "fff", "f", ARITY, "input 2 is given, the kernel takes 2");
   REFUSED("Add", 13, "ll", "l", TYPE, "input 0 'A' is int64, the kernel takes {float}");
   TAKEN("Add", 14, "ll", "l", "add_late");
   REFUSED("Add", 14, "hh", "h", TYPE,
@@ -209,9 +211,9 @@ static void optional_inputs(void **state) {
   TAKEN("Clip", 11, "f-f", "f", "clip");
   TAKEN("Clip", 11, "f--", "f", "clip");
   TAKEN("Clip", 11, "f---", "f", "clip");  // absent ones beyond the last are none
-  REFUSED("Clip", 11, "ffff", "f", OPERATOR, "input 3 is given, the kernel takes 3");
-  REFUSED("Clip", 11, "-f", "f", OPERATOR, "the kernel needs input 0 'input'");
-  REFUSED("Clip", 11, "", "f", OPERATOR, "the kernel needs input 0 'input'");
+  REFUSED("Clip", 11, "ffff", "f", ARITY, "input 3 is given, the kernel takes 3");
+  REFUSED("Clip", 11, "-f", "f", ARITY, "the kernel needs input 0 'input'");
+  REFUSED("Clip", 11, "", "f", ARITY, "the kernel needs input 0 'input'");
   REFUSED("Clip", 11, "f-l", "f", TYPE, "input 2 'max' is int64, the kernel takes {float}");
 }
 
@@ -221,7 +223,7 @@ static void variadic_inputs(void **state) {
   TAKEN("Concat", 4, "lffff", "f", "concat");
   TAKEN("Concat", 4, "lll", "l", "concat");
   TAKEN("Concat", 4, "lf-f", "f", "concat");
-  REFUSED("Concat", 4, "l", "f", OPERATOR, "the kernel needs input 1 'inputs'");
+  REFUSED("Concat", 4, "l", "f", ARITY, "the kernel needs input 1 'inputs'");
   REFUSED("Concat", 4, "lffhf", "f", TYPE,
           "input 3 'inputs' is float16, the kernel takes {float, int64}");
   REFUSED("Concat", 4, "lfflf", "f", TYPE, "inputs 1 and 3 share 'T' but are float and int64");
@@ -230,11 +232,11 @@ static void variadic_inputs(void **state) {
 static void outputs(void **state) {
   (void)state;
   TAKEN("TopK", 11, "ff", "fl", "topk");
-  REFUSED("TopK", 11, "ff", "f", OPERATOR,
+  REFUSED("TopK", 11, "ff", "f", ARITY,
           "the kernel writes output 1 'Indices', the node has none");
-  REFUSED("TopK", 11, "ff", "-l", OPERATOR,
+  REFUSED("TopK", 11, "ff", "-l", ARITY,
           "the kernel writes output 0 'Values', the node has none");
-  REFUSED("TopK", 11, "ff", "flf", OPERATOR, "output 2 is used, the kernel has 2");
+  REFUSED("TopK", 11, "ff", "flf", ARITY, "output 2 is used, the kernel has 2");
   REFUSED("TopK", 11, "ff", "ff", TYPE,
           "output 1 'Indices' is float, the kernel takes {int64}");
   TAKEN("MaxPool", 11, "ff", "f", "maxpool");
@@ -257,7 +259,7 @@ static void values_that_are_no_tensors(void **state) {
 
 static void constants(void **state) {
   (void)state;
-  REFUSED("Reshape", 5, "fl", "f", SHAPE, "input 1 'shape' must be constant");
+  REFUSED("Reshape", 5, "fl", "f", CONSTANT, "input 1 'shape' must be constant");
   draw(&scratch, "Reshape", 5, "fl", "f");
   scratch.constant.struct_size = sizeof scratch.constant;
   scratch.inputs[1].constant = &scratch.constant;
@@ -270,13 +272,16 @@ static void chains(void **state) {
   draw(&scratch, "Conv", 1, "ff", "f");
   chain(&scratch, "Relu", 13, OPS_CHAIN_VALUE, OPS_CHAIN_VALUE);
   expect_taken(&scratch, "conv");
-  draw(&scratch, "Conv", 1, "ffff", "f");
-  chain(&scratch, "Add", 14, OPS_CHAIN_VALUE, 3);
+  draw(&scratch, "Conv", 1, "fff", "f");
+  chain(&scratch, "Add", 14, OPS_CHAIN_VALUE, 2);
   chain(&scratch, "Relu", 6, OPS_CHAIN_VALUE, OPS_CHAIN_VALUE);
   expect_taken(&scratch, "conv");
   draw(&scratch, "Conv", 1, "ffl", "f");  // the residual may have a type of its own
   chain(&scratch, "Add", 14, 2, OPS_CHAIN_VALUE);
   scratch.chain[0].input_count = 2;
+  expect_taken(&scratch, "conv");
+  draw(&scratch, "Conv", 1, "ff", "f");  // the residual may be an input of the operator itself
+  chain(&scratch, "Add", 14, OPS_CHAIN_VALUE, 0);
   expect_taken(&scratch, "conv");
   draw(&scratch, "Conv", 1, "ff", "f");
   chain(&scratch, "Relu", 14, OPS_CHAIN_VALUE, OPS_CHAIN_VALUE);

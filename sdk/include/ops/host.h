@@ -60,9 +60,12 @@ typedef struct ops_host_api {
   // Accessors for strings, sequences, optionals and maps.
   const ops_value_api *values;
 
-  // A prepacked constant, found by the hash of its contents and the packing's name, in memory
-  // of `memory_kind`. *out_fill is 1 for the caller that must fill it and then call
-  // packed_commit; others block until that has happened. Released when the kernel is destroyed.
+  // A prepacked constant of numbers, found by the hash of its contents, the packing's name,
+  // size and alignment. *out_fill is 1 for the caller that must fill it and then call
+  // packed_commit, before it acquires another; others block until that has happened. Releasing
+  // it unfilled passes the task to the next. Asking again for what one is filling is
+  // PRECONDITION; a memory kind that the host does not keep is UNSUPPORTED. Released when the
+  // kernel is destroyed.
   int32_t (*packed_acquire)(ops_host *host, const ops_constant *source, ops_str packing,
                             int32_t memory_kind, uint64_t size, uint64_t alignment,
                             ops_packed **out_packed, void **out_memory, int32_t *out_fill,

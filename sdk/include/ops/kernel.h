@@ -28,22 +28,38 @@ typedef struct ops_kernel_def ops_kernel_def;
 #define OPS_CLAIM_SUPPORTED 1
 #define OPS_CLAIM_ONLY_IN_GROUP 2
 
+// Why a node is refused. OPS_REASON_LIST says which to choose.
 #define OPS_REASON_NONE 0
-#define OPS_REASON_OPERATOR 1   // no definition of this operator and opset
-#define OPS_REASON_ATTRIBUTE 2  // an attribute's value
+#define OPS_REASON_OPERATOR 1
+#define OPS_REASON_ATTRIBUTE 2
 #define OPS_REASON_TYPE 3
-#define OPS_REASON_SHAPE 4  // rank or dimensions
+#define OPS_REASON_SHAPE 4
 #define OPS_REASON_LAYOUT 5
-#define OPS_REASON_FEATURE 6  // the device lacks a hardware feature
+#define OPS_REASON_FEATURE 6
+#define OPS_REASON_CONSTANT 7
+#define OPS_REASON_ARITY 8
+
+// X(constant, name in reports, when to choose it)
+#define OPS_REASON_LIST(X)                                                              \
+  X(OPS_REASON_NONE, "none", "Not refused.")                                            \
+  X(OPS_REASON_OPERATOR, "operator", "No definition of this operator, opset or chain.") \
+  X(OPS_REASON_ATTRIBUTE, "attribute", "The value of an attribute.")                    \
+  X(OPS_REASON_TYPE, "type", "An element type, or the precision it implies.")           \
+  X(OPS_REASON_SHAPE, "shape", "A rank or dimension.")                                  \
+  X(OPS_REASON_LAYOUT, "layout", "A layout or strides.")                                \
+  X(OPS_REASON_FEATURE, "feature", "The device lacks a hardware feature.")              \
+  X(OPS_REASON_CONSTANT, "constant", "An input must be a constant of the graph.")       \
+  X(OPS_REASON_ARITY, "arity", "Which inputs are given or which outputs are used.")
 
 // The answer to "can you run this node?". It binds: after SUPPORTED only out of memory, device
 // lost, cancelled, declined at compile, or data outside the contract may fail. Asked twice, the
 // answer is the same. Output struct.
 typedef struct ops_claim {
   uint64_t struct_size;
-  int32_t answer;      // OPS_CLAIM_…
-  int32_t reason;      // OPS_REASON_… when UNSUPPORTED
-  int32_t preference;  // higher is better; 0 is neutral
+  int32_t answer;  // OPS_CLAIM_…
+  int32_t reason;  // OPS_REASON_… when UNSUPPORTED
+  int32_t
+      preference;  // between providers; among one provider's definitions def.preference counts
   uint32_t text_size;
   char text[256];  // UTF-8, terminated: "dilations must be 1, found [2, 2]"
 } ops_claim;
@@ -51,7 +67,7 @@ typedef struct ops_claim {
 // ---- Definitions ----------------------------------------------------------------------------
 
 // ops_arg_def.flags
-#define OPS_ARG_OPTIONAL ((uint32_t)1 << 0)
+#define OPS_ARG_OPTIONAL ((uint32_t)1 << 0)  // may be ABSENT; outputs without it never are
 #define OPS_ARG_VARIADIC ((uint32_t)1 << 1)  // last only: stands for one or more arguments
 #define OPS_ARG_CONSTANT ((uint32_t)1 << 2)  // must be a constant of the graph
 #define OPS_ARG_SHAPE_INPUT \

@@ -67,7 +67,7 @@ typedef struct ops_operand {
   uint64_t struct_size;
   int64_t value;                 // number of the value, unique in the graph; -1: absent
   ops_str name;                  // of the value in the model; may be empty
-  const ops_type_info *type;     // NULL: absent
+  const ops_type_info *type;     // NULL exactly when value is -1
   const ops_constant *constant;  // contents, if they are constant or (in prepare) a shape input
 } ops_operand;
 
@@ -115,6 +115,8 @@ typedef struct ops_node {
   uint64_t post_op_stride;
   const ops_str *origins;  // names of the model's nodes that this one stands for
   uint64_t origin_count;
+  uint64_t
+      chain_operand_count;  // how many of the inputs, at the end, were appended for the chain
 } ops_node;
 
 // A graph, a subgraph, or a group that a provider claimed: nodes in topological order. The host

@@ -56,7 +56,8 @@ typedef struct ops_stream_api {
   // Required. Later work on `stream` waits for the recorded event, which may be of another
   // stream of the same device. PRECONDITION if the event was never recorded.
   int32_t (*wait)(ops_stream *stream, ops_event *event, ops_error *error);
-  // Optional. Pending work ends CANCELLED; the stream is usable again when it returns.
+  // Optional. Pending work ends CANCELLED; the stream is usable again when it returns, unless
+  // it had failed before: a failure stays until the stream is destroyed.
   int32_t (*cancel)(ops_stream *stream, ops_error *error);
 
   // Required. Enqueues a copy; host memory must stay valid and unchanged until it has
@@ -71,7 +72,9 @@ typedef struct ops_stream_api {
   int32_t (*event_create)(ops_device *device, ops_event **out_event, ops_error *error);
   // Required. A stream that waits for it must have passed it. Accepts NULL.
   void (*event_destroy)(ops_event *event);
-  // Required. Records the end of the work enqueued so far; recording again moves the point.
+  // Required. Records the end of the work enqueued so far. Recording again moves the point,
+  // also to another stream: who waited before keeps the old point, who waits later gets the new
+  // one. May answer OUT_OF_MEMORY.
   int32_t (*event_record)(ops_event *event, ops_stream *stream, ops_error *error);
   // Required. OPS_OK: passed; NOT_READY; else the sticky error of its stream.
   int32_t (*event_query)(ops_event *event, ops_error *error);

@@ -61,7 +61,8 @@ typedef struct ops_arg {
   3  // rank 2: values [blocks, block_rows, block_cols], indices and offsets as
      // CSR over blocks
 
-// A constant, in host memory, valid as long as the node view that carries it. Input struct.
+// A constant, in host memory, valid as long as the node view that carries it. Its dense tensors
+// are contiguous in row-major order with bit_offset 0. Input struct.
 typedef struct ops_constant {
   uint64_t struct_size;
   int32_t format;       // OPS_CONSTANT_…

@@ -5,6 +5,18 @@
 #include <ops_support/tensor.h>
 #include <string.h>
 
+const char *ops_reason_name(int32_t reason) {
+  switch (reason) {
+#define X(constant, name, when) \
+  case constant:                \
+    return name;
+    OPS_REASON_LIST(X)
+#undef X
+    default:
+      return "unknown reason";
+  }
+}
+
 int32_t ops_str_equal(ops_str text, const char *other) {
   const size_t size = strlen(other);
   return text.size == size && (size == 0 || memcmp(text.data, other, size) == 0);

@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+// The name of an OPS_REASON_… constant, "unknown reason" for any other number. Static.
+const char *ops_reason_name(int32_t reason);
+
 // Element `index` of an array of structs with a stride.
 #define OPS_AT(type, array, stride, index) \
   ((const type *)((const char *)(array) + (uint64_t)(index) * (stride)))

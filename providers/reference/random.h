@@ -13,8 +13,8 @@ typedef struct ref_random {
   uint32_t key[2];
 } ref_random;
 
-// From the attribute seed, a float or an int. Without one the name of the node is the seed: nodes differ, and a
-// node gives the same numbers whenever it runs.
+// From the attribute seed, a float or an int. Without one the name of the node is the seed:
+// nodes differ, and a node gives the same numbers whenever it runs.
 ref_random ref_random_of(const ops_kernel *kernel);
 
 void ref_random_block(const ref_random *random, const uint32_t counter[4], uint32_t out[4]);

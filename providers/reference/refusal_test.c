@@ -312,9 +312,10 @@ static void check_refusal(test_host *host, const refusal *r) {
   uint64_t count = 0;
   for (; count < MAX_INPUTS && r->inputs[count].rank >= 0; ++count)
     make_input(&inputs[count], &r->inputs[count]);
+  const ops_str training = OPS_STR("ai.onnx.preview.training");
   int trains = strcmp(r->op, "Momentum") == 0;
   test_node node = {.op = r->op,
-                    .domain = trains ? "ai.onnx.preview.training" : "",
+                    .domain = trains ? training : (ops_str){"", 0},
                     .opset = r->opset,
                     .attributes = attributes,
                     .attribute_count = make_attributes(r->attributes, attributes, texts),

@@ -328,10 +328,10 @@ static const ops_kernel_def kernels[] = {
 
 // Further families; each file is a list of rows.
 #include "table_nn.inc"
+#include "table_random.inc"
+#include "table_signal.inc"
 #include "table_tensor.inc"
 #include "table_vision.inc"
-#include "table_signal.inc"
-#include "table_random.inc"
 };
 
 const ops_provider ref_provider = {

@@ -334,7 +334,7 @@ static void put_wrapped(FILE *stream, const char *text, int indent, int width) {
       fprintf(stream, "\n%*s", indent, "");
       column = indent;
     }
-    fprintf(stream, "%.*s ", length, text);
+    fprintf(stream, "%s%.*s", column > indent ? " " : "", length, text);
     column += length + 1;
     text += length + (text[length] == ' ');
   }
@@ -375,5 +375,8 @@ void oc_options_help(FILE *stream) {
   for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
     if (!kOptions[i].read) fprintf(stream, "--%s ", kOptions[i].name);
   }
-  fputs("--tier exhaustive --mode perf --report csv:|md:|html:\n", stream);
+  fputs(
+      "--tier exhaustive --mode perf --report csv:|md:|html:\n"
+      "  commands merge, compare, certify, verify-bundle, bake\n",
+      stream);
 }

@@ -18,7 +18,7 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 
 OPERATORS = ("Relu", "Softmax", "MatMul")
-TIMEOUT = "4"
+TIMEOUT = "15"
 
 
 def shape(case):
@@ -75,7 +75,7 @@ def run(program, library, contracts, fault, folder):
         [program, "--provider", library, "--option", f"fault={fault}",
          "--contracts", contracts, "--timeout", TIMEOUT, "--jobs", "2", "--report", f"json:{report}",
          "--report", f"junit:{junit}"],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=900, check=False)
     check(report.exists() and junit.exists(), f"no report was written:\n{done.stdout}")
     return done, json.loads(report.read_text(encoding="utf-8")), ElementTree.parse(junit)
 

@@ -2,9 +2,10 @@
 //
 // Cast and CastLike. Every cast rounds once. Integers wrap around; a float becomes an integer
 // by truncation; into 8-bit floats `saturate` (opset 19) decides what overflow gives, into
-// float8e8m0 `round_mode` (opset 24) as well.
-
+// float8e8m0 `round_mode` (opset 24) as well. Strings hold numbers as text.h reads and writes
+// them.
 #include "operators.h"
+#include "text.h"
 
 typedef struct cast_state {
   int32_t saturate;
@@ -24,7 +25,7 @@ static int32_t prepare_cast(ref_prepare *p) {
   int64_t to = ref_attr_int(p->kernel, "to", 0);
   const ref_element *element =
       to > 0 && to < OPS_TYPE_COUNT ? ref_element_of((int32_t)to) : NULL;
-  if (element == NULL || element->load == NULL)
+  if (element == NULL || (element->load == NULL && to != OPS_TYPE_STRING))
     return ref_refuse(p, "attribute to: %lld is no type that can be cast to", (long long)to);
   p->outputs[0].type = (int32_t)to;
   return read_attributes(p);
@@ -33,12 +34,6 @@ static int32_t prepare_cast(ref_prepare *p) {
 static int32_t prepare_cast_like(ref_prepare *p) {
   p->outputs[0].type = p->inputs[1].type;
   return read_attributes(p);
-}
-
-static const char *refuse_cast(const ops_node *node) {
-  if (ref_node_int(node, "to", 0) == OPS_TYPE_STRING)
-    return "casts to strings are not supported";
-  return NULL;
 }
 
 static void store_reals(const cast_state *state, const ref_view *y, int64_t at, int64_t step,
@@ -83,6 +78,26 @@ static void cast_reals(const cast_state *state, const piece *p) {
   store_reals(state, p->y, p->y_at, p->y_step, p->n, v);
 }
 
+static int32_t cast_text(ref_run *run, const piece *p, int64_t from, int64_t to) {
+  const ref_view *x = p->x, *y = p->y;
+  char buffer[REF_TEXT_SIZE];
+  if (x->type != OPS_TYPE_STRING)
+    return y->values->string_set(y->value, (uint64_t)to, ref_text_of(x, from, buffer),
+                                 run->error);
+  if (y->type == OPS_TYPE_STRING) return ref_move(y, to, 1, x, from, 1, 1, run->error);
+  ops_str text;
+  RETURN_IF_ERROR(x->values->string_get(x->value, (uint64_t)from, &text, run->error));
+  if (ref_text_store(text, y, to)) return OPS_OK;
+  return ref_refuse(run, "input input: '%.*s' is no number such as 100, 3.14, 1e-5, INF or NaN",
+                    (int)(text.size < 64 ? text.size : 64), text.size > 0 ? text.data : "");
+}
+
+static int32_t cast_texts(ref_run *run, const piece *p) {
+  for (int64_t i = 0; i < p->n; ++i)
+    RETURN_IF_ERROR(cast_text(run, p, p->x_at + i * p->x_step, p->y_at + i * p->y_step));
+  return OPS_OK;
+}
+
 static int32_t execute(ref_run *run) {
   const ref_view *x = &run->inputs[0], *y = &run->outputs[0];
   if (y->count == 0) return OPS_OK;
@@ -98,11 +113,14 @@ static int32_t execute(ref_run *run) {
       p.n = walk.row - i < REF_CHUNK ? walk.row - i : REF_CHUNK;
       p.y_at = at[0].offset + i * p.y_step;
       p.x_at = at[1].offset + i * p.x_step;
-      (ref_is_integer(x) ? cast_integers : cast_reals)(run->state, &p);
+      if (x->type == OPS_TYPE_STRING || y->type == OPS_TYPE_STRING)
+        RETURN_IF_ERROR(cast_texts(run, &p));
+      else
+        (ref_is_integer(x) ? cast_integers : cast_reals)(run->state, &p);
     }
   } while (ref_walk_next(&walk));
   return OPS_OK;
 }
 
-const ref_op ref_cast = {sizeof(cast_state), prepare_cast, execute, NULL, refuse_cast};
+const ref_op ref_cast = {sizeof(cast_state), prepare_cast, execute, NULL, NULL};
 const ref_op ref_cast_like = {sizeof(cast_state), prepare_cast_like, execute, NULL, NULL};

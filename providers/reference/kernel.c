@@ -261,6 +261,11 @@ static int32_t read_request(ref_prepare *p, ref_shape *inputs) {
   return OPS_OK;
 }
 
+int32_t ref_keep(ref_prepare *p, uint64_t count, uint64_t size, void **out) {
+  *out = ref_memory_take(p->memory, count, size);
+  return *out == NULL ? no_memory(p->kernel, p->error) : OPS_OK;
+}
+
 static void write_reply(const ref_prepare *p, ops_prepared *prepared,
                         ops_prepare_reply *reply) {
   for (uint64_t i = 0; i < p->output_count; ++i) {
@@ -299,6 +304,7 @@ static int32_t fill_prepared(ops_prepared *prepared, const ops_prepare_request *
                          .outputs = outputs,
                          .state = prepared->state,
                          .request = request,
+                         .memory = memory,
                          .error = error};
   RETURN_IF_ERROR(read_request(&context, inputs));
   RETURN_IF_ERROR(kernel->op->prepare(&context));

@@ -49,6 +49,7 @@ typedef struct ref_prepare {
   void *state;         // state_size zeroed bytes that execute finds again
   uint64_t workspace;  // set: bytes that execute needs
   const ops_prepare_request *request;
+  struct ref_memory *memory;  // of the prepared object: use ref_keep
   ops_error *error;
 } ref_prepare;
 
@@ -117,8 +118,14 @@ int32_t ref_error(ops_error *error, int32_t status, const char *format, ...)
 const ref_attribute *ref_attr(const ops_kernel *kernel, const char *name);  // NULL: not there
 int64_t ref_attr_int(const ops_kernel *kernel, const char *name, int64_t otherwise);
 double ref_attr_float(const ops_kernel *kernel, const char *name, float otherwise);
+// Lists; the count is 0 if the attribute is not there.
+const float *ref_attr_floats(const ops_kernel *kernel, const char *name, int64_t *out_count);
+const int64_t *ref_attr_ints(const ops_kernel *kernel, const char *name, int64_t *out_count);
+const ops_str *ref_attr_strings(const ops_kernel *kernel, const char *name, int64_t *out_count);
 int ref_attr_is(const ops_kernel *kernel, const char *name, const char *text,
                 const char *otherwise);
+
+int ref_same_text(ops_str a, ops_str b);
 
 // An int attribute of a node view, for ref_op.refuse.
 int64_t ref_node_int(const ops_node *node, const char *name, int64_t otherwise);
@@ -154,6 +161,9 @@ int32_t ref_contents_view(const ref_prepare *prepare, uint64_t input, ref_view *
 // *out_given is 0 if neither is there.
 int32_t ref_axes(const ref_prepare *prepare, uint64_t input, int32_t rank, int32_t *out_axes,
                  int32_t *out_count, int *out_given);
+
+// `count` times `size` zeroed bytes that live as long as the state.
+int32_t ref_keep(ref_prepare *prepare, uint64_t count, uint64_t size, void **out);
 
 // Adds `bytes` to the workspace and returns where they start.
 uint64_t ref_reserve(ref_prepare *prepare, uint64_t bytes);

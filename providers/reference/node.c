@@ -30,6 +30,32 @@ double ref_attr_float(const ops_kernel *kernel, const char *name, float otherwis
              : (double)otherwise;
 }
 
+const float *ref_attr_floats(const ops_kernel *kernel, const char *name, int64_t *out_count) {
+  const ref_attribute *a = ref_attr(kernel, name);
+  int found = a != NULL && a->floats != NULL;
+  *out_count = found ? a->count : 0;
+  return found ? a->floats : NULL;
+}
+
+const int64_t *ref_attr_ints(const ops_kernel *kernel, const char *name, int64_t *out_count) {
+  const ref_attribute *a = ref_attr(kernel, name);
+  int found = a != NULL && a->ints != NULL;
+  *out_count = found ? a->count : 0;
+  return found ? a->ints : NULL;
+}
+
+const ops_str *ref_attr_strings(const ops_kernel *kernel, const char *name,
+                                int64_t *out_count) {
+  const ref_attribute *a = ref_attr(kernel, name);
+  int found = a != NULL && a->strings != NULL;
+  *out_count = found ? a->count : 0;
+  return found ? a->strings : NULL;
+}
+
+int ref_same_text(ops_str a, ops_str b) {
+  return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
 int ref_attr_is(const ops_kernel *kernel, const char *name, const char *text,
                 const char *otherwise) {
   const ref_attribute *attribute = ref_attr(kernel, name);

@@ -7,6 +7,7 @@
 #include "table.h"
 
 #include "elementwise.h"
+#include "ml_operators.h"
 #include "operators.h"
 #include "reduce.h"
 #include "type_sets.h"
@@ -89,6 +90,7 @@
   (REF_FLOAT8 | REF_SMALL | OPS_TYPE_BIT(OPS_TYPE_INT8) | OPS_TYPE_BIT(OPS_TYPE_UINT8) | \
    OPS_TYPE_BIT(OPS_TYPE_INT16) | OPS_TYPE_BIT(OPS_TYPE_UINT16))
 #define SCALE_TYPES (REF_REALS | OPS_TYPE_BIT(OPS_TYPE_FLOAT8E8M0))
+#define CAST_TYPES (REF_NUMBERS | REF_STRINGS)
 #define PRODUCT_TYPES (REF_REALS | REF_WIDE_INTEGERS)
 
 static const ops_kernel_def kernels[] = {
@@ -107,11 +109,11 @@ static const ops_kernel_def kernels[] = {
     ROW("Where", 9, &ref_where,
         INPUTS(IN("condition", "B", REF_BOOLEAN), IN("X", "T", REF_ALL), IN("Y", "T", REF_ALL)),
         OUTPUTS(OUT("output", "T", REF_ALL))),
-    ROW("Cast", 6, &ref_cast, INPUTS(IN("input", "T1", REF_NUMBERS)),
-        OUTPUTS(OUT("output", "T2", REF_NUMBERS))),
+    ROW("Cast", 6, &ref_cast, INPUTS(IN("input", "T1", CAST_TYPES)),
+        OUTPUTS(OUT("output", "T2", CAST_TYPES))),
     ROW("CastLike", 15, &ref_cast_like,
-        INPUTS(IN("input", "T1", REF_NUMBERS), IN("target_type", "T2", REF_NUMBERS)),
-        OUTPUTS(OUT("output", "T2", REF_NUMBERS))),
+        INPUTS(IN("input", "T1", CAST_TYPES), IN("target_type", "T2", CAST_TYPES)),
+        OUTPUTS(OUT("output", "T2", CAST_TYPES))),
 
     // Constants and shapes.
     ROW("Constant", 1, &ref_constant, NO_INPUTS, OUTPUTS(OUT("output", "", REF_ALL))),
@@ -327,6 +329,7 @@ static const ops_kernel_def kernels[] = {
         OUTPUTS(OUT("y", "T3", SCALE_TYPES))),
 
 // Further families; each file is a list of rows.
+#include "table_ml.inc"
 #include "table_nn.inc"
 #include "table_random.inc"
 #include "table_signal.inc"

@@ -447,4 +447,6 @@ const ops_value_api ops_value_accessors = {
     .map_size = map_size,
     .map_get = map_get,
     .map_set = map_set,
+    .create = ops_value_create,
+    .release = ops_value_release,
 };

@@ -63,6 +63,11 @@ typedef struct ops_value_api {
   // MAP: inserts, or replaces the entry with an equal key.
   int32_t (*map_set)(ops_value *value, const ops_arg *key, const ops_arg *item,
                      ops_error *error);
+
+  // A value of the provider's own: OPS_VALUE_STRINGS (rank 0), _SEQUENCE, _OPTIONAL or _MAP,
+  // empty. What goes into another value, such as a map into a sequence, is made so.
+  int32_t (*create)(int32_t kind, ops_value **out_value, ops_error *error);
+  void (*release)(ops_value *value);  // of a value from create; accepts NULL
 } ops_value_api;
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Slice: starts, ends, axes, steps as attributes up to opset 9 (no steps), as inputs from 10
-// on. Starts and ends are clamped to the input as numpy does.
+// on. Starts and ends are clamped as ONNX Slice-13 says: with a negative step a start below 0
+// becomes 0, where numpy would select nothing.
 #include "operators.h"
 #include "traverse.h"
 
@@ -69,13 +70,14 @@ static int32_t prepare(ref_prepare *p) {
     if (seen >> axis & 1) return ref_refuse(p, "input axes: axis %d is given twice", axis);
     seen |= (uint64_t)1 << axis;
     int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
-    int64_t start = clamp(l.starts[i], dim, low, high);
+    int64_t start = clamp(l.starts[i], dim, 0, high);
     int64_t end = clamp(l.ends[i], dim, low, high);
     int64_t span = step > 0 ? end - start : start - end;
     uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
     s->start[axis] = start;
     s->step[axis] = step;
-    p->outputs[0].dims[axis] = span <= 0 ? 0 : (int64_t)(((uint64_t)span - 1) / stride) + 1;
+    p->outputs[0].dims[axis] =
+        span <= 0 || dim == 0 ? 0 : (int64_t)(((uint64_t)span - 1) / stride) + 1;
     if (p->outputs[0].dims[axis] <= 1) s->step[axis] = 1;
   }
   return OPS_OK;

@@ -280,13 +280,14 @@ static bool has_work(const pool *pool) {
 }
 
 static void start_worker(pool *pool, slot *slot) {
-  int inherited[2 * OC_POOL_MAX_JOBS];
+  int inherited[3 * OC_POOL_MAX_JOBS];
   size_t count = 0;
   for (uint32_t i = 0; i < pool->slot_count; ++i) {
     const oc_worker *other = &pool->slots[i].worker;
     if (pool->slots[i].state == SLOT_EMPTY) continue;
     if (other->to_worker >= 0) inherited[count++] = other->to_worker;
     if (other->from_worker >= 0) inherited[count++] = other->from_worker;
+    if (other->log >= 0) inherited[count++] = other->log;
   }
   const int32_t status =
       oc_worker_start(&slot->worker, &pool->options->job, inherited, count, pool->error);

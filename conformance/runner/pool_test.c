@@ -151,8 +151,8 @@ static int32_t run_script(script *play, uint32_t jobs, record *log, ops_error *e
   for (uint32_t i = 0; i < CASES; ++i) indices[i] = i;
   const oc_pool_options options = {
       .jobs = jobs,
-      .timeout = 0.3,
-      .open_timeout = 0.6,
+      .timeout = 1.0,
+      .open_timeout = 3.0,
       .job = {.context = play, .open = fake_open, .run = fake_run, .close = fake_close}};
   memset(log, 0, sizeof *log);
   const oc_pool_events events = {

@@ -31,7 +31,7 @@ typedef struct scope {
 } scope;
 
 static int same(ops_str a, ops_str b) {
-  return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
+  return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
 static test_tensor *add(scope *s, ops_str name) {

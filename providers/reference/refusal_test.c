@@ -60,7 +60,7 @@ typedef struct refusal {
   { name, OPS_ATTRIBUTE_INTS, {a, b}, NULL }
 #define TEXT(name, value) \
   { name, OPS_ATTRIBUTE_STRING, {0}, value }
-#define BIG ((int64_t)1 << 62)
+#define BIG ((int64_t)1 << 50)
 #define WIDE ((int64_t)1 << 39)
 
 // X [2, 1, 3], W [1, 2, 3], R [1, 2, 2] of an RNN of two hidden units.

@@ -16,7 +16,8 @@ void ref_row_major(const int64_t *dims, int32_t rank, int64_t *out_strides) {
   int64_t stride = 1;
   for (int32_t i = rank - 1; i >= 0; --i) {
     out_strides[i] = stride;
-    if (dims[i] > 1) stride *= dims[i];
+    // Wraps around only where another dimension is 0 and no stride is used.
+    if (dims[i] > 1) stride = (int64_t)((uint64_t)stride * (uint64_t)dims[i]);
   }
 }
 

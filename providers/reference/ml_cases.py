@@ -267,6 +267,40 @@ def strings():
         [0.5, -1.25, 314.15926, 0.001, float("nan"), float("inf"), -float("inf")])], 1
 
 
+def words(*shape, letters="ab c"):
+    """Random texts without white space at their ends."""
+    count = int(numpy.prod(shape))
+    return text(*["x" + "".join(random.choice(list(letters), random.randint(0, 9))) + "y"
+                  for _ in range(count)], shape=shape)
+
+
+def texts():
+    """Operators of ai.onnx that work on strings."""
+    yield "StringConcat", ("", 20), {}, [words(3, 1), words(2)], 1
+    yield "StringConcat", ("", 20), {}, [words(2, 2, 3), words(1)], 1
+    for splits in [{}, {"maxsplit": 0}, {"maxsplit": 1}, {"maxsplit": 3}, {"maxsplit": 99}]:
+        yield "StringSplit", ("", 20), splits, [words(2, 4)], 2
+        yield "StringSplit", ("", 20), {"delimiter": "a", **splits}, [words(7)], 2
+        yield "StringSplit", ("", 20), {"delimiter": "bb", **splits}, [words(2, 2, letters="b")], 2
+    for pattern in ["x.*y", "xa*b*y", "(xa|xb).y", "x[^a]+", r"x\w*\s?\S*y", "x(?:ab|ba)*y", "",
+                    "(?i)X.*Y", "^x.{2,4}y$", r"x\Q.\Ey|xy", r"\pL+", "[[:alpha:] ]{4,}"]:
+        yield "RegexFullMatch", ("", 20), {"pattern": pattern}, [words(4, 10)], 1
+    for tokens in [whole(60, low=0, high=4), text(*"abcd" * 15)]:
+        pool = [0, 1, 3] + [0, 1, 1, 1, 2, 3, 3, 0] + [0, 1, 2, 1, 1, 1, 3, 0, 1]
+        strings = tokens.dtype == object
+        pool = {"pool_strings": ["abcd"[i] for i in pool]} if strings else {"pool_int64s": pool}
+        random.shuffle(tokens)
+        for mode in ["TF", "IDF", "TFIDF"]:
+            for shortest, longest, skips in [(1, 1, 3), (1, 3, 0), (2, 3, 2), (3, 3, 5), (1, 2, 1)]:
+                model = {**pool, "mode": mode, "ngram_counts": [0, 3, 11],
+                         "ngram_indexes": [4, 0, 1, 2, 9, 5, 6, 7, 8, 3], "max_skip_count": skips,
+                         "min_gram_length": shortest, "max_gram_length": longest}
+                if mode != "TF":
+                    model["weights"] = floats(10)
+                yield "TfIdfVectorizer", ("", 9), model, [tokens.reshape(6, 10)], 1
+                yield "TfIdfVectorizer", ("", 9), model, [tokens], 1
+
+
 class Case:
     """Looks like a case of onnx.backend.test, as far as onnx_cases.write_case looks."""
 
@@ -306,7 +340,7 @@ def make_case(number, op, opset, attributes, inputs, output_count):
 
 
 def main():
-    groups = [features, labels, linear, vectors, trees, strings]
+    groups = [features, labels, linear, vectors, trees, strings, texts]
     rows = [row for group in groups for row in group()]
     cases = [make_case(i, *row) for i, row in enumerate(rows)]
     writer = onnx_cases.Writer()

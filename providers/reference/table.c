@@ -10,6 +10,7 @@
 #include "ml_operators.h"
 #include "operators.h"
 #include "reduce.h"
+#include "string_operators.h"
 #include "type_sets.h"
 
 #define ARG(text, param, set, more)                                                          \
@@ -333,6 +334,7 @@ static const ops_kernel_def kernels[] = {
 #include "table_nn.inc"
 #include "table_random.inc"
 #include "table_signal.inc"
+#include "table_strings.inc"
 #include "table_tensor.inc"
 #include "table_vision.inc"
 };

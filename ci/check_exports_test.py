@@ -75,6 +75,13 @@ class CheckExportsTest(unittest.TestCase):
         source = QUERY % "return 0;" + "__attribute__((destructor)) static void late(void) {}\n"
         self.refuse(self.check(self.build(source)), "the destructor late")
 
+    def test_stripped(self):
+        result = self.check(self.build(QUERY % "return 0;", "-s"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for kind in ("constructor", "destructor"):
+            source = QUERY % "return 0;" + f"__attribute__(({kind})) static void f(void) {{}}\n"
+            self.refuse(self.check(self.build(source, "-s")), f"is stripped and runs 2 {kind}s")
+
     def test_choosing_code_by_processor_is_allowed(self):
         source = QUERY % """
             #ifdef __x86_64__

@@ -57,7 +57,7 @@ Node = struct("Node", ("struct_size", u64), ("name", Str), ("domain", Str), ("op
               ("input_count", u64), ("input_stride", u64), ("outputs", ptr),
               ("output_count", u64), ("output_stride", u64), ("post_ops", ptr),
               ("post_op_count", u64), ("post_op_stride", u64), ("origins", ptr),
-              ("origin_count", u64))
+              ("origin_count", u64), ("chain_operand_count", u64))
 Claim = struct("Claim", ("struct_size", u64), ("answer", i32), ("reason", i32),
                ("preference", i32), ("text_size", u32), ("text", c.c_char * 256))
 ArgDef = struct("ArgDef", ("struct_size", u64), ("name", Str), ("type_param", Str),

@@ -4,26 +4,8 @@
 //
 // oneDNN derives the input size from output size, stride and pads and refuses what does not
 // match; output_padding and output_shape enter through the pads, as ONNX defines them.
-#include <string.h>
-
-#include "dnnl_glue.h"
+#include "conv_shared.h"
 #include "ops_table.h"
-#include "window.h"
-
-typedef struct deconv_kernel {
-  ops_kernel base;
-  cpu_window window;
-  int64_t groups;
-  int64_t output_padding[CPU_SPATIAL];
-  const ops_constant *weights;
-  cpu_packs packs;
-} deconv_kernel;
-
-typedef struct deconv_prepared {
-  ops_prepared base;
-  cpu_dnnl_plan *plan;  // NULL: the output is empty, or nothing is summed
-  int64_t batch, channels, pixels;
-} deconv_prepared;
 
 static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
   uint64_t count, stride_count;
@@ -43,49 +25,27 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
 }
 
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
-  deconv_kernel *conv = (deconv_kernel *)kernel;
+  cpu_conv_kernel *conv = (cpu_conv_kernel *)kernel;
   uint64_t count;
   (void)error;
-  cpu_window_read(node, &conv->window);
-  conv->groups = ops_node_int(node, "group", 1);
+  cpu_conv_init(conv, node);
   const int64_t *extra = ops_node_ints(node, "output_padding", &count);
   for (uint64_t i = 0; i < count && i < CPU_SPATIAL; ++i) conv->output_padding[i] = extra[i];
-  const ops_operand *weights = ops_node_input(node, 1);
-  conv->weights = ops_operand_contents(weights) ? weights->constant : NULL;
-  cpu_packs_init(&conv->packs, kernel->device);
   return OPS_OK;
 }
 
-static void destroy(ops_kernel *kernel) {
-  cpu_packs_finish(&((deconv_kernel *)kernel)->packs);
-}
-
-static int32_t check_shapes(const deconv_kernel *conv, const ops_prepare_request *request,
+static int32_t check_shapes(const cpu_conv_kernel *conv, const ops_prepare_request *request,
                             const cpu_shape *x, const cpu_shape *w, ops_error *error) {
-  const ops_kernel *kernel = &conv->base;
-  if (x->rank < 3 || x->rank > 2 + CPU_SPATIAL || w->rank != x->rank)
-    return cpu_invalid(kernel, error, "X and W must have the same rank of 3 to 5, found %d, %d",
-                       x->rank, w->rank);
+  OPS_RETURN_IF_ERROR(cpu_conv_check_ranks(conv, x, w, error));
   if (x->dims[1] != w->dims[0] || x->dims[1] % conv->groups != 0)
-    return cpu_invalid(kernel, error,
+    return cpu_invalid(&conv->base.base, error,
                        "%lld channels do not fit weights [%lld, …] in %lld groups",
                        (long long)x->dims[1], (long long)w->dims[0], (long long)conv->groups);
-  for (int32_t i = 2; i < w->rank; ++i)
-    if (w->dims[i] < 1 || (conv->window.has_kernel && conv->window.kernel[i - 2] != w->dims[i]))
-      return cpu_invalid(kernel, error, "kernel_shape and W disagree in spatial dimension %d",
-                         i - 2);
-  if (ops_request_input(request, 2)) {
-    cpu_shape b;
-    cpu_input_shape(request, 2, &b);
-    if (b.rank != 1 || b.dims[0] != w->dims[1] * conv->groups)
-      return cpu_invalid(kernel, error, "B must be [%lld]",
-                         (long long)(w->dims[1] * conv->groups));
-  }
-  return OPS_OK;
+  return cpu_conv_check_sizes(conv, request, w, w->dims[1] * conv->groups, error);
 }
 
 // Output size of one dimension; with automatic padding it is input times stride.
-static int32_t resolve(const deconv_kernel *conv, cpu_window *window, int32_t i, int64_t in,
+static int32_t resolve(const cpu_conv_kernel *conv, cpu_window *window, int32_t i, int64_t in,
                        int64_t *out, ops_error *error) {
   const int64_t full = window->strides[i] * (in - 1) + conv->output_padding[i] +
                        (window->kernel[i] - 1) * window->dilations[i] + 1;
@@ -103,36 +63,18 @@ static int32_t resolve(const deconv_kernel *conv, cpu_window *window, int32_t i,
   }
   *out = full - window->pads_begin[i] - window->pads_end[i];
   if (*out < 0)
-    return cpu_invalid(&conv->base, error, "pads leave %lld elements of spatial dimension %d",
-                       (long long)*out, i);
+    return cpu_invalid(&conv->base.base, error,
+                       "pads leave %lld elements of spatial dimension %d", (long long)*out, i);
   return OPS_OK;
-}
-
-static void describe(const deconv_kernel *conv, const cpu_window *window, const cpu_shape *x,
-                     const cpu_shape *y, int32_t has_bias, cpu_dnnl_conv *out) {
-  *out = (cpu_dnnl_conv){.spatial = x->rank - 2,
-                         .transposed = 1,
-                         .has_bias = has_bias,
-                         .batch = x->dims[0],
-                         .groups = conv->groups,
-                         .in_channels = x->dims[1],
-                         .out_channels = y->dims[1]};
-  for (int32_t i = 0; i < x->rank - 2; ++i) {
-    out->in[i] = x->dims[2 + i];
-    out->out[i] = y->dims[2 + i];
-    out->kernel[i] = window->kernel[i];
-    out->strides[i] = window->strides[i];
-    out->dilations[i] = window->dilations[i];
-    out->pads_begin[i] = window->pads_begin[i];
-    out->pads_end[i] = window->pads_end[i] - conv->output_padding[i];
-  }
 }
 
 static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
                        ops_prepared *prepared, ops_prepare_reply *reply, ops_error *error) {
-  deconv_kernel *conv = (deconv_kernel *)kernel;
-  deconv_prepared *own = (deconv_prepared *)prepared;
+  cpu_conv_kernel *conv = (cpu_conv_kernel *)kernel;
+  cpu_conv_prepared *own = (cpu_conv_prepared *)prepared;
   cpu_window window = conv->window;
+  cpu_dnnl_conv desc;
+  int empty;
   cpu_shape x, w, y;
   cpu_input_shape(request, 0, &x);
   cpu_input_shape(request, 1, &w);
@@ -142,42 +84,18 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
     window.kernel[i] = w.dims[2 + i];
     OPS_RETURN_IF_ERROR(resolve(conv, &window, i, x.dims[2 + i], &y.dims[2 + i], error));
   }
-  OPS_RETURN_IF_ERROR(cpu_set_output(kernel, reply, 0, OPS_TYPE_FLOAT, &y, error));
-  own->batch = y.dims[0];
-  own->channels = y.dims[1];
-  own->pixels = cpu_product(y.dims, 2, y.rank);
-  if (cpu_count(&y) == 0 || cpu_count(&x) == 0) return OPS_OK;
-  cpu_dnnl_conv desc;
-  describe(conv, &window, &x, &y, ops_request_input(request, 2) != NULL, &desc);
-  OPS_RETURN_IF_ERROR(cpu_dnnl_plan_conv(kernel->device, &desc, conv->weights, &conv->packs,
-                                         &own->plan, error));
-  reply->workspace_size = cpu_dnnl_plan_workspace(own->plan);
-  reply->workspace_alignment = 64;
-  reply->implementation = cpu_dnnl_plan_name(own->plan);
-  return OPS_OK;
+  OPS_RETURN_IF_ERROR(
+      cpu_conv_describe(conv, request, &window, &y, own, &desc, &empty, reply, error));
+  if (empty) return OPS_OK;
+  desc.transposed = 1;
+  return cpu_dnnl_prepare_conv(&conv->base, &desc, &own->base, reply, error);
 }
 
-static void prepared_destroy(ops_prepared *prepared) {
-  cpu_dnnl_plan_destroy(((deconv_prepared *)prepared)->plan);
-}
-
-static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
-                       ops_error *error) {
-  const deconv_prepared *own = (const deconv_prepared *)prepared;
-  const float *bias = cpu_in_data(request, 2);
-  if (!own->plan) {
-    cpu_fill_bias(bias, cpu_out_data(request, 0), own->batch, own->channels, own->pixels);
-    return OPS_OK;
-  }
-  return cpu_dnnl_plan_run(own->plan, cpu_in_data(request, 0), cpu_in_data(request, 1), bias,
-                           cpu_out_data(request, 0), cpu_workspace(request), error);
-}
-
-const cpu_op cpu_conv_transpose_op = {.kernel_size = sizeof(deconv_kernel),
-                                      .prepared_size = sizeof(deconv_prepared),
+const cpu_op cpu_conv_transpose_op = {.kernel_size = sizeof(cpu_conv_kernel),
+                                      .prepared_size = sizeof(cpu_conv_prepared),
                                       .claim = claim,
                                       .create = create,
-                                      .destroy = destroy,
+                                      .destroy = cpu_dnnl_kernel_destroy,
                                       .prepare = prepare,
-                                      .prepared_destroy = prepared_destroy,
-                                      .execute = execute};
+                                      .prepared_destroy = cpu_dnnl_prepared_destroy,
+                                      .execute = cpu_conv_execute};

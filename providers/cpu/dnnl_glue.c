@@ -625,10 +625,3 @@ int32_t cpu_dnnl_plan_run(const cpu_dnnl_plan *plan, const void *source, const v
     finish_state(&spare);
   return status;
 }
-
-void cpu_fill_bias(const float *bias, float *y, int64_t batch, int64_t channels,
-                   int64_t pixels) {
-  for (int64_t n = 0; n < batch; ++n)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t i = 0; i < pixels; ++i) *y++ = bias ? bias[c] : 0.0f;
-}

@@ -75,8 +75,4 @@ ops_str cpu_dnnl_plan_name(const cpu_dnnl_plan *plan);
 int32_t cpu_dnnl_plan_run(const cpu_dnnl_plan *plan, const void *source, const void *weights,
                           const void *bias, void *target, void *workspace, ops_error *error);
 
-// A convolution that sums nothing: y is the bias of its channel, or 0 if bias is NULL.
-void cpu_fill_bias(const float *bias, float *y, int64_t batch, int64_t channels,
-                   int64_t pixels);
-
 #endif  // CPU_DNNL_GLUE_H_

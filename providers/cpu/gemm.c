@@ -4,21 +4,18 @@
 // any other C are applied in a second pass, in double, rounded once.
 #include <string.h>
 
-#include "dnnl_glue.h"
+#include "dnnl_operator.h"
 #include "nd.h"
 #include "ops_table.h"
 
 typedef struct gemm_kernel {
-  ops_kernel base;
+  cpu_dnnl_kernel base;
   int32_t a_transposed, b_transposed;
   float alpha, beta;
-  const ops_constant *weights;
-  cpu_packs packs;
 } gemm_kernel;
 
 typedef struct gemm_prepared {
-  ops_prepared base;
-  cpu_dnnl_plan *plan;  // NULL: the output is empty, or the product is all zero
+  cpu_dnnl_prepared base;  // plan NULL: the output is empty, or the product is all zero
   int64_t count;
   int32_t fused_bias;
   int32_t second_pass;
@@ -33,14 +30,8 @@ static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error
   gemm->b_transposed = ops_node_int(node, "transB", 0) != 0;
   gemm->alpha = ops_node_float(node, "alpha", 1);
   gemm->beta = ops_node_float(node, "beta", 1);
-  const ops_operand *weights = ops_node_input(node, 1);
-  gemm->weights = ops_operand_contents(weights) ? weights->constant : NULL;
-  cpu_packs_init(&gemm->packs, kernel->device);
+  cpu_dnnl_kernel_init(&gemm->base, node);
   return OPS_OK;
-}
-
-static void destroy(ops_kernel *kernel) {
-  cpu_packs_finish(&((gemm_kernel *)kernel)->packs);
 }
 
 static int32_t read_shapes(const gemm_kernel *gemm, const ops_prepare_request *request,
@@ -49,8 +40,8 @@ static int32_t read_shapes(const gemm_kernel *gemm, const ops_prepare_request *r
   cpu_input_shape(request, 0, &a);
   cpu_input_shape(request, 1, &b);
   if (a.rank != 2 || b.rank != 2)
-    return cpu_invalid(&gemm->base, error, "A and B must have rank 2, found %d, %d", a.rank,
-                       b.rank);
+    return cpu_invalid(&gemm->base.base, error, "A and B must have rank 2, found %d, %d",
+                       a.rank, b.rank);
   *out = (cpu_dnnl_matmul){.batch = 1,
                            .m = a.dims[gemm->a_transposed],
                            .k = a.dims[!gemm->a_transposed],
@@ -58,7 +49,7 @@ static int32_t read_shapes(const gemm_kernel *gemm, const ops_prepare_request *r
                            .a_transposed = gemm->a_transposed,
                            .b_transposed = gemm->b_transposed};
   if (b.dims[gemm->b_transposed] != out->k)
-    return cpu_invalid(&gemm->base, error, "K of A is %lld, of B %lld", (long long)out->k,
+    return cpu_invalid(&gemm->base.base, error, "K of A is %lld, of B %lld", (long long)out->k,
                        (long long)b.dims[gemm->b_transposed]);
   return OPS_OK;
 }
@@ -75,7 +66,7 @@ static int32_t plan_c(const gemm_kernel *gemm, const ops_prepare_request *reques
     cpu_input_shape(request, 2, &c);
     if (c.rank > 2 || ops_broadcast_dims(2, y->dims, c.rank, c.dims, dims) != 2 ||
         dims[0] != y->dims[0] || dims[1] != y->dims[1])
-      return cpu_invalid(&gemm->base, error, "C does not broadcast to [%lld, %lld]",
+      return cpu_invalid(&gemm->base.base, error, "C does not broadcast to [%lld, %lld]",
                          (long long)y->dims[0], (long long)y->dims[1]);
     own->has_c = 1;
     cpu_nd_add_broadcast(&own->nd, &c, sizeof(float));
@@ -104,16 +95,7 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
     return OPS_OK;
   }
   desc.has_bias = own->fused_bias;
-  OPS_RETURN_IF_ERROR(cpu_dnnl_plan_matmul(kernel->device, &desc, gemm->weights, &gemm->packs,
-                                           &own->plan, error));
-  reply->workspace_size = cpu_dnnl_plan_workspace(own->plan);
-  reply->workspace_alignment = 64;
-  reply->implementation = cpu_dnnl_plan_name(own->plan);
-  return OPS_OK;
-}
-
-static void prepared_destroy(ops_prepared *prepared) {
-  cpu_dnnl_plan_destroy(((gemm_prepared *)prepared)->plan);
+  return cpu_dnnl_prepare_matmul(&gemm->base, &desc, 1, &own->base, reply, error);
 }
 
 static void scale_body(const void *context, char *const *pointers, const int64_t *strides,
@@ -142,9 +124,9 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
   const gemm_prepared *own = (const gemm_prepared *)prepared;
   void *const bases[2] = {cpu_out_data(request, 0), cpu_in_data(request, 2)};
   if (own->count == 0) return OPS_OK;
-  if (own->plan)
+  if (own->base.plan)
     OPS_RETURN_IF_ERROR(cpu_dnnl_plan_run(
-        own->plan, cpu_in_data(request, 0), cpu_in_data(request, 1),
+        own->base.plan, cpu_in_data(request, 0), cpu_in_data(request, 1),
         own->fused_bias ? bases[1] : NULL, bases[0], cpu_workspace(request), error));
   else
     memset(bases[0], 0, (size_t)own->count * sizeof(float));
@@ -157,7 +139,7 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
 const cpu_op cpu_gemm_op = {.kernel_size = sizeof(gemm_kernel),
                             .prepared_size = sizeof(gemm_prepared),
                             .create = create,
-                            .destroy = destroy,
+                            .destroy = cpu_dnnl_kernel_destroy,
                             .prepare = prepare,
-                            .prepared_destroy = prepared_destroy,
+                            .prepared_destroy = cpu_dnnl_prepared_destroy,
                             .execute = execute};

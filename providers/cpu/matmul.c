@@ -5,36 +5,22 @@
 // batched. Otherwise the plan of one matrix is run for each pair.
 #include <string.h>
 
-#include "dnnl_glue.h"
+#include "dnnl_operator.h"
 #include "ops_table.h"
 
-typedef struct matmul_kernel {
-  ops_kernel base;
-  const ops_constant *weights;
-  cpu_packs packs;
-} matmul_kernel;
-
 typedef struct matmul_prepared {
-  ops_prepared base;
-  cpu_dnnl_plan *plan;  // NULL: the output is empty or, with K = 0, all zero
-  int64_t count;        // of output elements
-  int32_t batch_rank;   // dimensions to loop over; 0: a single run
+  cpu_dnnl_prepared base;  // plan NULL: the output is empty or, with K = 0, all zero
+  int64_t count;           // of output elements
+  int32_t batch_rank;      // dimensions to loop over; 0: a single run
   int64_t batch_dims[OPS_MAX_RANK];
   int64_t a_strides[OPS_MAX_RANK], b_strides[OPS_MAX_RANK];  // in elements
   int64_t y_stride;
 } matmul_prepared;
 
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
-  matmul_kernel *matmul = (matmul_kernel *)kernel;
   (void)error;
-  const ops_operand *weights = ops_node_input(node, 1);
-  matmul->weights = ops_operand_contents(weights) ? weights->constant : NULL;
-  cpu_packs_init(&matmul->packs, kernel->device);
+  cpu_dnnl_kernel_init((cpu_dnnl_kernel *)kernel, node);
   return OPS_OK;
-}
-
-static void destroy(ops_kernel *kernel) {
-  cpu_packs_finish(&((matmul_kernel *)kernel)->packs);
 }
 
 // Both operands as matrices with batch dimensions, and the output without the dimensions that
@@ -108,7 +94,6 @@ static int choose(const operands *o, matmul_prepared *own, cpu_dnnl_matmul *out)
 
 static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
                        ops_prepared *prepared, ops_prepare_reply *reply, ops_error *error) {
-  matmul_kernel *matmul = (matmul_kernel *)kernel;
   matmul_prepared *own = (matmul_prepared *)prepared;
   operands o;
   OPS_RETURN_IF_ERROR(read_shapes(kernel, request, &o, error));
@@ -117,17 +102,8 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   if (own->count == 0 || o.k == 0) return OPS_OK;
   cpu_dnnl_matmul desc;
   const int may_pack = choose(&o, own, &desc);
-  OPS_RETURN_IF_ERROR(cpu_dnnl_plan_matmul(kernel->device, &desc,
-                                           may_pack ? matmul->weights : NULL, &matmul->packs,
-                                           &own->plan, error));
-  reply->workspace_size = cpu_dnnl_plan_workspace(own->plan);
-  reply->workspace_alignment = 64;
-  reply->implementation = cpu_dnnl_plan_name(own->plan);
-  return OPS_OK;
-}
-
-static void prepared_destroy(ops_prepared *prepared) {
-  cpu_dnnl_plan_destroy(((matmul_prepared *)prepared)->plan);
+  return cpu_dnnl_prepare_matmul((cpu_dnnl_kernel *)kernel, &desc, may_pack, &own->base, reply,
+                                 error);
 }
 
 static int32_t run_batches(const matmul_prepared *own, const float *a, const float *b, float *y,
@@ -135,7 +111,7 @@ static int32_t run_batches(const matmul_prepared *own, const float *a, const flo
   int64_t index[OPS_MAX_RANK] = {0};
   const float *end = y + own->count;
   for (; y < end; y += own->y_stride) {
-    OPS_RETURN_IF_ERROR(cpu_dnnl_plan_run(own->plan, a, b, NULL, y, workspace, error));
+    OPS_RETURN_IF_ERROR(cpu_dnnl_plan_run(own->base.plan, a, b, NULL, y, workspace, error));
     for (int32_t d = own->batch_rank - 1; d >= 0; --d) {
       a += own->a_strides[d];
       b += own->b_strides[d];
@@ -154,18 +130,18 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
   const float *a = cpu_in_data(request, 0), *b = cpu_in_data(request, 1);
   float *y = cpu_out_data(request, 0);
   void *workspace = cpu_workspace(request);
-  if (!own->plan) {
+  if (!own->base.plan) {
     if (own->count > 0) memset(y, 0, (size_t)own->count * sizeof *y);
     return OPS_OK;
   }
   if (own->batch_rank > 0) return run_batches(own, a, b, y, workspace, error);
-  return cpu_dnnl_plan_run(own->plan, a, b, NULL, y, workspace, error);
+  return cpu_dnnl_plan_run(own->base.plan, a, b, NULL, y, workspace, error);
 }
 
-const cpu_op cpu_matmul_op = {.kernel_size = sizeof(matmul_kernel),
+const cpu_op cpu_matmul_op = {.kernel_size = sizeof(cpu_dnnl_kernel),
                               .prepared_size = sizeof(matmul_prepared),
                               .create = create,
-                              .destroy = destroy,
+                              .destroy = cpu_dnnl_kernel_destroy,
                               .prepare = prepare,
-                              .prepared_destroy = prepared_destroy,
+                              .prepared_destroy = cpu_dnnl_prepared_destroy,
                               .execute = execute};

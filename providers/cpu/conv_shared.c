@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What Conv and ConvTranspose share. See conv_shared.h.
+#include "conv_shared.h"
+
+void cpu_conv_init(cpu_conv_kernel *conv, const ops_node *node) {
+  cpu_window_read(node, &conv->window);
+  conv->groups = ops_node_int(node, "group", 1);
+  cpu_dnnl_kernel_init(&conv->base, node);
+}
+
+int32_t cpu_conv_check_ranks(const cpu_conv_kernel *conv, const cpu_shape *x,
+                             const cpu_shape *w, ops_error *error) {
+  if (x->rank < 3 || x->rank > 2 + CPU_SPATIAL || w->rank != x->rank)
+    return cpu_invalid(&conv->base.base, error,
+                       "X and W must have the same rank of 3 to 5, found %d, %d", x->rank,
+                       w->rank);
+  return OPS_OK;
+}
+
+int32_t cpu_conv_check_sizes(const cpu_conv_kernel *conv, const ops_prepare_request *request,
+                             const cpu_shape *w, int64_t filters, ops_error *error) {
+  const ops_kernel *kernel = &conv->base.base;
+  for (int32_t i = 2; i < w->rank; ++i)
+    if (w->dims[i] < 1 || (conv->window.has_kernel && conv->window.kernel[i - 2] != w->dims[i]))
+      return cpu_invalid(kernel, error,
+                         "kernel_shape and W disagree in spatial dimension %d: "
+                         "%lld and %lld",
+                         i - 2, (long long)conv->window.kernel[i - 2], (long long)w->dims[i]);
+  if (ops_request_input(request, 2)) {
+    cpu_shape b;
+    cpu_input_shape(request, 2, &b);
+    if (b.rank != 1 || b.dims[0] != filters)
+      return cpu_invalid(kernel, error, "B must be [%lld]", (long long)filters);
+  }
+  return OPS_OK;
+}
+
+static void describe(const cpu_conv_kernel *conv, const cpu_window *window, const cpu_shape *x,
+                     const cpu_shape *y, cpu_dnnl_conv *out) {
+  *out = (cpu_dnnl_conv){.spatial = x->rank - 2,
+                         .batch = x->dims[0],
+                         .groups = conv->groups,
+                         .in_channels = x->dims[1],
+                         .out_channels = y->dims[1]};
+  for (int32_t i = 0; i < x->rank - 2; ++i) {
+    out->in[i] = x->dims[2 + i];
+    out->out[i] = y->dims[2 + i];
+    out->kernel[i] = window->kernel[i];
+    out->strides[i] = window->strides[i];
+    out->dilations[i] = window->dilations[i];
+    out->pads_begin[i] = window->pads_begin[i];
+    out->pads_end[i] = window->pads_end[i] - conv->output_padding[i];
+  }
+}
+
+int32_t cpu_conv_describe(const cpu_conv_kernel *conv, const ops_prepare_request *request,
+                          const cpu_window *window, const cpu_shape *y,
+                          cpu_conv_prepared *prepared, cpu_dnnl_conv *out_desc, int *out_empty,
+                          ops_prepare_reply *reply, ops_error *error) {
+  cpu_shape x;
+  OPS_RETURN_IF_ERROR(cpu_set_output(&conv->base.base, reply, 0, OPS_TYPE_FLOAT, y, error));
+  cpu_input_shape(request, 0, &x);
+  prepared->batch = y->dims[0];
+  prepared->channels = y->dims[1];
+  prepared->pixels = cpu_product(y->dims, 2, y->rank);
+  *out_empty = cpu_count(y) == 0 || cpu_count(&x) == 0;
+  describe(conv, window, &x, y, out_desc);
+  out_desc->has_bias = ops_request_input(request, 2) != NULL;
+  return OPS_OK;
+}
+
+// A convolution that sums nothing: y is the bias of its channel, or 0.
+static void fill_bias(const cpu_conv_prepared *own, const float *bias, float *y) {
+  for (int64_t n = 0; n < own->batch; ++n)
+    for (int64_t c = 0; c < own->channels; ++c)
+      for (int64_t i = 0; i < own->pixels; ++i) *y++ = bias ? bias[c] : 0.0f;
+}
+
+int32_t cpu_conv_execute(const ops_prepared *prepared, const ops_execute_request *request,
+                         ops_error *error) {
+  const cpu_conv_prepared *own = (const cpu_conv_prepared *)prepared;
+  const float *bias = cpu_in_data(request, 2);
+  if (!own->base.plan) {
+    fill_bias(own, bias, cpu_out_data(request, 0));
+    return OPS_OK;
+  }
+  return cpu_dnnl_plan_run(own->base.plan, cpu_in_data(request, 0), cpu_in_data(request, 1),
+                           bias, cpu_out_data(request, 0), cpu_workspace(request), error);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels and prepared objects around a plan. See dnnl_operator.h.
+#include "dnnl_operator.h"
+
+void cpu_dnnl_kernel_init(cpu_dnnl_kernel *kernel, const ops_node *node) {
+  const ops_operand *weights = ops_node_input(node, 1);
+  kernel->weights = ops_operand_contents(weights) ? weights->constant : NULL;
+  cpu_packs_init(&kernel->packs, kernel->base.device);
+}
+
+void cpu_dnnl_kernel_destroy(ops_kernel *kernel) {
+  cpu_packs_finish(&((cpu_dnnl_kernel *)kernel)->packs);
+}
+
+void cpu_dnnl_prepared_destroy(ops_prepared *prepared) {
+  cpu_dnnl_plan_destroy(((cpu_dnnl_prepared *)prepared)->plan);
+}
+
+static void state_plan(const cpu_dnnl_plan *plan, ops_prepare_reply *reply) {
+  reply->workspace_size = cpu_dnnl_plan_workspace(plan);
+  reply->workspace_alignment = 64;
+  reply->implementation = cpu_dnnl_plan_name(plan);
+}
+
+int32_t cpu_dnnl_prepare_conv(cpu_dnnl_kernel *kernel, const cpu_dnnl_conv *conv,
+                              cpu_dnnl_prepared *prepared, ops_prepare_reply *reply,
+                              ops_error *error) {
+  OPS_RETURN_IF_ERROR(cpu_dnnl_plan_conv(kernel->base.device, conv, kernel->weights,
+                                         &kernel->packs, &prepared->plan, error));
+  state_plan(prepared->plan, reply);
+  return OPS_OK;
+}
+
+int32_t cpu_dnnl_prepare_matmul(cpu_dnnl_kernel *kernel, const cpu_dnnl_matmul *matmul,
+                                int may_pack, cpu_dnnl_prepared *prepared,
+                                ops_prepare_reply *reply, ops_error *error) {
+  OPS_RETURN_IF_ERROR(cpu_dnnl_plan_matmul(kernel->base.device, matmul,
+                                           may_pack ? kernel->weights : NULL, &kernel->packs,
+                                           &prepared->plan, error));
+  state_plan(prepared->plan, reply);
+  return OPS_OK;
+}

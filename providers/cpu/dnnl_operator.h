@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The life that operators on oneDNN share: a kernel that packs its weights (input 1) if they
+// are constant, and a prepared object around one plan. An operator's own structs begin with
+// these; its cpu_op names the two destroy functions below.
+#ifndef CPU_DNNL_OPERATOR_H_
+#define CPU_DNNL_OPERATOR_H_
+
+#include "dnnl_glue.h"
+
+typedef struct cpu_dnnl_kernel {
+  ops_kernel base;
+  const ops_constant *weights;  // NULL: they arrive with each run
+  cpu_packs packs;
+} cpu_dnnl_kernel;
+
+typedef struct cpu_dnnl_prepared {
+  ops_prepared base;
+  cpu_dnnl_plan *plan;  // NULL: nothing to multiply; the operator knows what to write
+} cpu_dnnl_prepared;
+
+void cpu_dnnl_kernel_init(cpu_dnnl_kernel *kernel, const ops_node *node);
+void cpu_dnnl_kernel_destroy(ops_kernel *kernel);
+void cpu_dnnl_prepared_destroy(ops_prepared *prepared);
+
+// Makes the plan and states its workspace and implementation. `may_pack`: the plan always runs
+// on the whole of the weights.
+int32_t cpu_dnnl_prepare_conv(cpu_dnnl_kernel *kernel, const cpu_dnnl_conv *conv,
+                              cpu_dnnl_prepared *prepared, ops_prepare_reply *reply,
+                              ops_error *error);
+int32_t cpu_dnnl_prepare_matmul(cpu_dnnl_kernel *kernel, const cpu_dnnl_matmul *matmul,
+                                int may_pack, cpu_dnnl_prepared *prepared,
+                                ops_prepare_reply *reply, ops_error *error);
+
+#endif  // CPU_DNNL_OPERATOR_H_

@@ -342,10 +342,15 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
 
 // ---- Execute -------------------------------------------------------------------------------
 
+// Maps and sequences are told by their definitions, which name no types.
+static int takes_tensors(const ops_kernel_def *def, uint64_t input) {
+  return arg_def(def->inputs, def->input_count, input)->types != 0;
+}
+
 static int32_t view_inputs(const ops_execute_request *request, ref_run *run, ref_view *views) {
   for (uint64_t i = 0; i < run->input_count; ++i)
     if (ref_view_init(&views[i], &request->inputs[i], run->kernel->api->values) != OPS_OK ||
-        (views[i].present && views[i].element == NULL))
+        (views[i].present && views[i].element == NULL && takes_tensors(run->kernel->def, i)))
       return ref_refuse(run, "input %s is not a host tensor in the plain layout",
                         ref_input_name(run->kernel, i));
   return OPS_OK;

@@ -18,7 +18,8 @@ typedef struct test_tensor {
   int64_t count;
   uint64_t size;  // bytes allocated
   void *memory;
-  ops_value *value;  // strings
+  ops_value *value;  // strings; with `about`, a map or sequence that the caller made
+  const ops_type_info *about;
 } test_tensor;
 
 typedef struct test_host {

@@ -46,6 +46,11 @@ void ref_buffer_free(ref_buffer *b) {
 
 // ---- Unicode -------------------------------------------------------------------------------
 
+// Unicode's simple mapping has no upper case of sharp s; utf8proc gives it the capital one.
+static int32_t to_upper(int32_t point) {
+  return point == 0xDF ? point : utf8proc_toupper(point);
+}
+
 static int32_t turkic_case(int32_t point, ref_case to) {
   if (to == REF_CASE_UPPER && point == 'i') return 0x130;
   if (to != REF_CASE_UPPER && point == 'I') return 0x131;
@@ -59,7 +64,7 @@ static int map_point(int32_t point, ref_case to, int turkic, int32_t *out) {
   int bounds = 0;
   out[0] = special != 0           ? special
            : to == REF_CASE_LOWER ? utf8proc_tolower(point)
-           : to == REF_CASE_UPPER ? utf8proc_toupper(point)
+           : to == REF_CASE_UPPER ? to_upper(point)
                                   : point;
   if (to != REF_CASE_FOLD || special != 0) return 1;
   utf8proc_ssize_t count = utf8proc_decompose_char(point, out, 4, UTF8PROC_CASEFOLD, &bounds);

@@ -130,7 +130,7 @@ static void put_literal(bmp *b, pen *p, uint32_t count) {
 static int read_runs(bmp *b) {
   pen p = {0, 0};
   b->in.at = b->data_at;
-  while (!b->in.failed && p.line <= b->image->height) {
+  while (!b->in.failed) {
     uint32_t count = ref_image_byte(&b->in), value = ref_image_byte(&b->in);
     if (count > 0) {
       put_run(b, &p, count, value);

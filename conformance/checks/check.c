@@ -8,8 +8,8 @@ static const oc_check kChecks[] = {
      oc_check_claim},
     {"declaration", "The definition declares no less than the contract asks.", OC_POINT_CLAIM,
      oc_check_declaration},
-    {"shape", "Prepare states the types and shapes that the oracle states.", OC_POINT_PREPARED,
-     oc_check_shape},
+    {"shape", "Prepare states the oracle's types and shapes, and a workspace that can be.",
+     OC_POINT_PREPARED, oc_check_shape},
     {OC_CHECK_GUARD, "Nothing around outputs, inputs and workspace is touched.", OC_POINT_RAN,
      oc_check_guard},
     {OC_CHECK_INPUTS, "Inputs are left as they were.", OC_POINT_COMPLETED, oc_check_inputs},
@@ -30,6 +30,9 @@ static const oc_check kChecks[] = {
      OC_POINT_OTHER, NULL},
     {OC_CHECK_TRIVIAL, "The expected values could not be met by chance.", OC_POINT_OTHER, NULL},
     {OC_CHECK_ORACLE, "The oracle has an answer.", OC_POINT_OTHER, NULL},
+    {OC_CHECK_ENVIRONMENT,
+     "Calls leave floating-point control and blocked signals as they were.", OC_POINT_OTHER,
+     NULL},
     {OC_CHECK_PROCESS, "The provider lets the process live.", OC_POINT_OTHER, NULL},
     {OC_CHECK_TIME, "The case ends within the time allowed.", OC_POINT_OTHER, NULL},
     {OC_CHECK_LIFECYCLE, "Opening and closing succeed, and nothing is left behind.",
@@ -43,6 +46,7 @@ const oc_check *oc_checks(size_t *out_count) {
 }
 
 bool oc_checks_ask(oc_trial *trial, oc_point point) {
+  if (!oc_check_environment(trial)) return false;
   for (size_t i = 0; i < sizeof kChecks / sizeof *kChecks; ++i) {
     if (kChecks[i].point == point && kChecks[i].run && !kChecks[i].run(trial)) return false;
   }

@@ -39,6 +39,9 @@ bool oc_check_values(oc_trial *trial);
 bool oc_check_invariants(oc_trial *trial);
 bool oc_check_determinism(oc_trial *trial);
 
+// Asked before the checks of every point, and once more when the kernel is gone.
+bool oc_check_environment(oc_trial *trial);
+
 // Names that are used outside the table's functions.
 #define OC_CHECK_CLAIM "claim"
 #define OC_CHECK_STATUS "status"
@@ -54,6 +57,7 @@ bool oc_check_determinism(oc_trial *trial);
 #define OC_CHECK_TIME "time"
 #define OC_CHECK_LIFECYCLE "lifecycle"
 #define OC_CHECK_REQUIRE "require"
+#define OC_CHECK_ENVIRONMENT "environment"
 #define OC_CHECK_HARNESS "harness"
 
 #endif  // OC_CHECKS_CHECK_H_

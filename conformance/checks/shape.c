@@ -40,7 +40,26 @@ static bool check_output(oc_trial *trial, size_t index) {
                       have, info->layout);
 }
 
+static bool check_workspace(oc_trial *trial) {
+  const ops_prepare_reply *reply = &trial->kernel.reply;
+  const uint64_t alignment = reply->workspace_alignment;
+  const int32_t kind = reply->workspace_memory_kind;
+  const uint32_t served = trial->kernel.target->info.memory_kinds;
+  if (reply->workspace_size == 0) return true;
+  if (alignment & (alignment - 1)) {
+    return oc_trial_end(trial, OC_STATUS_FAIL, "shape",
+                        "workspace_alignment: expected 0 or a power of two, found %llu",
+                        (unsigned long long)alignment);
+  }
+  if (kind >= 0 && kind < OPS_MEMORY_KIND_COUNT && (served & OPS_MEMORY_BIT(kind))) return true;
+  return oc_trial_end(trial, OC_STATUS_FAIL, "shape",
+                      "workspace_memory_kind: expected one that device_info lists (0x%x), "
+                      "found %d",
+                      served, kind);
+}
+
 bool oc_check_shape(oc_trial *trial) {
+  if (!check_workspace(trial)) return false;
   for (size_t i = 0; i < trial->expected.count; ++i) {
     if (!check_output(trial, i)) return false;
   }

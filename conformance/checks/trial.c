@@ -86,7 +86,8 @@ static bool run_once(oc_trial *trial, oc_run_kind run) {
 // Argument memory that is done with stays mapped, its inputs without access, as long as the
 // kernel lives: what still reads them is caught and named.
 static void retire_launch(oc_trial *trial) {
-  if (trial->launch) oc_launch_revoke(trial->launch, OC_REVOKE_ACCESS, NULL);
+  const bool open = trial->launch && trial->launch->kernel;
+  if (open) oc_launch_revoke(trial->launch, OC_REVOKE_ACCESS, NULL);
   trial->launch = NULL;
 }
 
@@ -307,6 +308,9 @@ static void run_trial(oc_bench *bench, uint32_t index, judge_fn judge, oc_result
   result->phase = atomic_load(&bench->beacon->phase);
 
   finish_trial(trial);
+  const bool passed = result->status == OC_STATUS_PASS;
+  if (passed) oc_check_environment(trial);
+  oc_environment_restore(&bench->environment);
   free(trial);
   oc_beacon_phase(bench->beacon, OC_PHASE_IDLE);
   result->seconds = now_seconds() - start;

@@ -7,6 +7,7 @@
 
 #include "cases/array.h"
 #include "compare/compare.h"
+#include "runner/environment.h"
 #include "runner/kernel.h"
 #include "runner/launch.h"
 #include "runner/result.h"
@@ -18,6 +19,7 @@ typedef struct oc_bench {
   oc_beacon *beacon;
   const oc_cases *cases;
   oc_profile_id profile;
+  oc_environment environment;  // of the thread, before any provider was loaded
 } oc_bench;
 
 // What the oracle says about a case.

@@ -74,6 +74,7 @@ static int32_t open_bench(void *context, oc_beacon *beacon, void **out_state,
   bench->beacon = beacon;
   bench->cases = job->cases;
   bench->profile = job->options->profile;
+  oc_environment_take(&bench->environment);
   int32_t status = open_candidate(job, &bench->candidate, error);
   const oc_target_options oracle = {.name = job->oracle, .provider_dir = job->provider_dir};
   if (status == OPS_OK) {

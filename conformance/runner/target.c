@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "ops_support/error.h"
+#include "runner/environment.h"
 #include "runner/launch.h"
 
+#define LARGEST_ALIGNMENT ((uint64_t)1 << 21)
 #define FRESH_BYTE 0xa5  // fresh host memory is never zero by luck
 
 static void *count_allocate(void *context, uint64_t size, uint64_t alignment) {
@@ -39,6 +41,33 @@ static int32_t open_streams(oc_target *target, ops_error *error) {
   return OPS_OK;
 }
 
+// What the device says of itself is relied on by everything that follows.
+static int32_t check_info(const oc_target *target, ops_error *error) {
+  const ops_device_info *info = &target->info;
+  const uint64_t alignment = info->min_alignment;
+  const ops_str texts[] = {info->name, info->architecture, info->driver_version,
+                           info->fingerprint};
+  if ((alignment & (alignment - 1)) || alignment > LARGEST_ALIGNMENT) {
+    return ops_error_set(error, OPS_ERROR_INTERNAL,
+                         "device_info: expected a min_alignment of 0 or a power of two up to "
+                         "%llu, found %llu",
+                         (unsigned long long)LARGEST_ALIGNMENT, (unsigned long long)alignment);
+  }
+  if (!(info->memory_kinds & OPS_MEMORY_BIT(OPS_MEMORY_HOST))) {
+    return ops_error_set(error, OPS_ERROR_INTERNAL,
+                         "device_info: expected memory_kinds to include HOST, found 0x%x",
+                         info->memory_kinds);
+  }
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+    if (texts[i].data || texts[i].size == 0) continue;
+    return ops_error_set(error, OPS_ERROR_INTERNAL,
+                         "device_info: string %zu of name, architecture, driver_version and "
+                         "fingerprint is NULL with a size of %llu bytes",
+                         i, (unsigned long long)texts[i].size);
+  }
+  return OPS_OK;
+}
+
 static int32_t open_device(oc_target *target, const oc_target_options *options,
                            ops_error *error) {
   const ops_instance_api *api = target->provider->instance;
@@ -54,16 +83,28 @@ static int32_t open_device(oc_target *target, const oc_target_options *options,
   OPS_RETURN_IF_ERROR(api->device_open(target->instance, 0, &target->device, error));
   target->info.struct_size = sizeof target->info;
   OPS_RETURN_IF_ERROR(api->device_info(target->device, &target->info, error));
+  OPS_RETURN_IF_ERROR(check_info(target, error));
   return open_streams(target, error);
 }
 
-int32_t oc_target_open(oc_target *target, const oc_target_options *options, ops_error *error) {
-  memset(target, 0, sizeof *target);
+// Loading runs constructors and the query, which start no threads.
+static int32_t load(oc_target *target, const oc_target_options *options, ops_error *error) {
+  const uint64_t threads = oc_environment_threads();
   const ops_library_options library_options = {
       .offered_features = OPS_FEATURE_STREAMS | OPS_FEATURE_VALUES,
       .provider_dir = options->provider_dir};
   OPS_RETURN_IF_ERROR(
       ops_library_open(options->name, &library_options, &target->library, error));
+  const bool started = threads > 0 && oc_environment_threads() > threads;
+  if (started) target->altered = "the number of threads: loading the library started one";
+  return OPS_OK;
+}
+
+int32_t oc_target_open(oc_target *target, const oc_target_options *options, ops_error *error) {
+  oc_environment before;
+  memset(target, 0, sizeof *target);
+  oc_environment_take(&before);
+  OPS_RETURN_IF_ERROR(load(target, options, error));
   target->provider = ops_library_provider(target->library);
   const ops_host_options host_options = {.context = target,
                                          .workers = 2,
@@ -73,6 +114,8 @@ int32_t oc_target_open(oc_target *target, const oc_target_options *options, ops_
                                          .set_output_shape = oc_launch_set_output_shape};
   int32_t status = ops_host_create(&host_options, &target->host, error);
   if (status == OPS_OK) status = open_device(target, options, error);
+  const char *changed = oc_environment_restore(&before);
+  if (changed) target->altered = changed;
   if (status != OPS_OK) oc_target_close(target, NULL);
   return status;
 }
@@ -103,6 +146,12 @@ int32_t oc_target_close(oc_target *target, ops_error *error) {
                       "provider '%.*s': expected every block of the host table to be freed "
                       "when the instance is destroyed, found %lld left",
                       OPS_STR_FMT(target->provider->name), left);
+  }
+  if (status == OPS_OK && target->altered) {
+    status = ops_error_set(error, OPS_ERROR_INTERNAL,
+                           "opening the provider changed what belongs to the host and did not "
+                           "put it back: %s",
+                           target->altered);
   }
   ops_library_release(target->library);
   memset(target, 0, sizeof *target);

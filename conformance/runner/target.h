@@ -22,6 +22,7 @@ typedef struct oc_target {
   ops_device_info info;
   ops_stream *streams[OC_TARGET_STREAMS];  // NULL: a synchronous provider
   _Atomic int64_t host_allocations;        // through the host table, not yet freed
+  const char *altered;  // by opening, of the thread or the process; NULL: nothing
 } oc_target;
 
 typedef struct oc_target_options {

@@ -63,6 +63,13 @@ class Tests:
         self.expect([*lib, "--option", "fault=nonsense", "--op", "Relu"], 4, "nonsense")
         self.expect([*lib, "--op", "Frobnicate"], 4, "Frobnicate")
         self.expect([*lib, "--provider", self.library], 4, "given twice")
+        for option, value in (("--seed", "1"), ("--jobs", "1"), ("--shard", "1/2"),
+                              ("--timeout", "1"), ("--tier", "full"), ("--profile", "strict"),
+                              ("--mode", "support")):
+            self.expect([*lib, option, value, option, value], 4, f"{option} is given twice")
+        same = str(self.folder / "same")
+        self.expect([*lib, "--report", f"json:{same}", "--report", f"junit:{same}"], 4, same,
+                    "another report")
         self.expect([*lib, "--report", "json:/no/folder/r.json"], 4, "/no/folder/r.json")
         self.expect(["--mode", "list"], 4, "--mode list runs nothing")
         self.expect([*lib, "--mode", "support", "--require", "f"], 4, "--require belongs to")

@@ -22,6 +22,7 @@ typedef struct option_row {
   const char *value;  // what stands behind it, NULL: nothing
   const char *help;
   read_fn read;  // NULL: not available in this version
+  bool repeats;
 } option_row;
 
 static int32_t bad(const char *name, const char *text, const char *expected, ops_error *error) {
@@ -38,29 +39,25 @@ static int32_t absent(const char *name, const char *text, ops_error *error) {
 
 // ---- Readers --------------------------------------------------------------------------------
 
-static int32_t read_once(const char **target, const char *name, const char *text,
+static int32_t read_text(const char **target, const char *name, const char *text,
                          ops_error *error) {
-  if (*target) {
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "--%s is given twice; give it once",
-                         name);
-  }
   if (!text[0]) return bad(name, text, "a value", error);
   *target = text;
   return OPS_OK;
 }
 
-#define READ_ONCE(field)                                                               \
+#define READ_TEXT(field)                                                               \
   static int32_t read_##field(oc_options *options, const char *name, const char *text, \
                               ops_error *error) {                                      \
-    return read_once(&options->field, name, text, error);                              \
+    return read_text(&options->field, name, text, error);                              \
   }
-READ_ONCE(provider)
-READ_ONCE(contracts)
-READ_ONCE(require)
-READ_ONCE(filter)
-READ_ONCE(op)
-READ_ONCE(oracle)
-#undef READ_ONCE
+READ_TEXT(provider)
+READ_TEXT(contracts)
+READ_TEXT(require)
+READ_TEXT(filter)
+READ_TEXT(op)
+READ_TEXT(oracle)
+#undef READ_TEXT
 
 static bool parse_u64(const char *text, uint64_t *out_value) {
   char *end = NULL;
@@ -182,6 +179,12 @@ static int32_t read_report(oc_options *options, const char *name, const char *te
     const size_t length = strlen(kFormats[i]);
     if (strncmp(text, kFormats[i], length) != 0 || text[length] != ':') continue;
     if (!text[length + 1] || options->report_count == OC_OPTIONS_MAX_LIST) break;
+    for (size_t k = 0; k < options->report_count; ++k) {
+      if (strcmp(options->reports[k].path, text + length + 1) != 0) continue;
+      return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                           "--%s %s: another report goes to this file; give each its own", name,
+                           text);
+    }
     options->reports[options->report_count++] =
         (oc_report_file){.format = (oc_format)i, .path = text + length + 1};
     return OPS_OK;
@@ -214,38 +217,40 @@ static const option_row kOptions[] = {
      "the provider on trial: a path, or a bare name such as cpu, looked for "
      "in the working directory, the installed provider folder, then by the "
      "dynamic loader",
-     read_provider},
+     read_provider, false},
     {"option", "KEY=VALUE", "an option for the provider's instance; may be repeated",
-     read_option},
+     read_option, true},
     {"contracts", "DIR", "contracts, a folder or one file; the installed ones else",
-     read_contracts},
-    {"oracle", "LIB", "the oracle; the bundled reference provider else", read_oracle},
+     read_contracts, false},
+    {"oracle", "LIB", "the oracle; the bundled reference provider else", read_oracle, false},
     {"require", "FILE", "operators and types that must be supported: UNSUPPORTED becomes FAIL",
-     read_require},
-    {"profile", "NAME", "tolerances: strict, standard (default) or embedded", read_profile},
-    {"tier", "NAME", "how many cases: merge, or full (default)", read_tier},
+     read_require, false},
+    {"profile", "NAME", "tolerances: strict, standard (default) or embedded", read_profile,
+     false},
+    {"tier", "NAME", "how many cases: merge, or full (default)", read_tier, false},
     {"mode", "NAME", "correctness (default); support: what is claimed; list: the cases' ids",
-     read_mode},
-    {"filter", "GLOB", "only cases whose id matches, as in 'Conv-*/float/*'", read_filter},
-    {"op", "NAME", "only this operator: Relu, com.microsoft.Gelu", read_op},
-    {"seed", "N", "the base seed of all inputs; 0 else", read_seed},
-    {"shard", "I/N", "only every N-th case, beginning with the I-th", read_shard},
-    {"jobs", "N", "worker processes at once; one per core else", read_jobs},
-    {"timeout", "S", "seconds for one case; 10 else", read_timeout},
+     read_mode, false},
+    {"filter", "GLOB", "only cases whose id matches, as in 'Conv-*/float/*'", read_filter,
+     false},
+    {"op", "NAME", "only this operator: Relu, com.microsoft.Gelu", read_op, false},
+    {"seed", "N", "the base seed of all inputs; 0 else", read_seed, false},
+    {"shard", "I/N", "only every N-th case, beginning with the I-th", read_shard, false},
+    {"jobs", "N", "worker processes at once; one per core else", read_jobs, false},
+    {"timeout", "S", "seconds for one case; 10 else", read_timeout, false},
     {"report", "FORMAT:FILE", "write a report, json:FILE or junit:FILE; may be repeated",
-     read_report},
-    {"help", NULL, "this text", read_help},
-    {"version", NULL, "the version", read_version},
-    {"resume", "JOURNAL", NULL, NULL},
-    {"on-hang", "CMD", NULL, NULL},
-    {"waivers", "FILE", NULL, NULL},
-    {"baseline", "FILE", NULL, NULL},
-    {"update-baseline", NULL, NULL, NULL},
-    {"against", "LIB", NULL, NULL},
-    {"onnx-tests", "DIR", NULL, NULL},
-    {"model", "FILE", NULL, NULL},
-    {"save-failing", "DIR", NULL, NULL},
-    {"validate", NULL, NULL, NULL},
+     read_report, true},
+    {"help", NULL, "this text", read_help, true},
+    {"version", NULL, "the version", read_version, true},
+    {"resume", "JOURNAL", NULL, NULL, false},
+    {"on-hang", "CMD", NULL, NULL, false},
+    {"waivers", "FILE", NULL, NULL, false},
+    {"baseline", "FILE", NULL, NULL, false},
+    {"update-baseline", NULL, NULL, NULL, false},
+    {"against", "LIB", NULL, NULL, false},
+    {"onnx-tests", "DIR", NULL, NULL, false},
+    {"model", "FILE", NULL, NULL, false},
+    {"save-failing", "DIR", NULL, NULL, false},
+    {"validate", NULL, NULL, NULL, false},
 };
 
 static const char *const kLaterCommands[] = {"merge", "compare", "certify", "verify-bundle",
@@ -270,6 +275,17 @@ static int32_t refuse_word(const char *word, ops_error *error) {
                        "expected an option, found '%s'; see opsconform --help", word);
 }
 
+// One bit per row of the table: which options have been given.
+static int32_t note_given(oc_options *options, const option_row *row, ops_error *error) {
+  const uint64_t bit = (uint64_t)1 << (row - kOptions);
+  if ((options->given & bit) && !row->repeats) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "--%s is given twice; give it once",
+                         row->name);
+  }
+  options->given |= bit;
+  return OPS_OK;
+}
+
 static int32_t parse_one(oc_options *options, int argc, char **argv, int *at,
                          ops_error *error) {
   const char *word = argv[*at];
@@ -283,6 +299,7 @@ static int32_t parse_one(oc_options *options, int argc, char **argv, int *at,
   }
   const char *text = word[2 + size] == '=' ? word + 3 + size : NULL;
   if (!row->read) return absent(row->name, NULL, error);
+  OPS_RETURN_IF_ERROR(note_given(options, row, error));
   if (!row->value && text) return bad(row->name, text, "no value", error);
   if (row->value && !text) {
     if (*at + 1 >= argc) return bad(row->name, "nothing", row->value, error);

@@ -47,6 +47,7 @@ typedef struct oc_options {
   size_t option_count;
   oc_report_file reports[OC_OPTIONS_MAX_LIST];
   size_t report_count;
+  uint64_t given;  // set of rows of the option table
   bool help;
   bool version;
 } oc_options;

@@ -2,6 +2,7 @@
 //
 // The faulty provider's tables, its instance with the option `fault`, and what its kernels
 // share.
+#include <fenv.h>
 #include <ops_support/error.h>
 #include <ops_support/node.h>
 #include <ops_support/provider.h>
@@ -42,6 +43,7 @@ static int32_t instance_create(const ops_host_api *api, ops_host *host,
   ops_instance *instance = calloc(1, sizeof *instance);
   if (!instance) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory");
   instance->fault = fault;
+  if (fault == FAULT_ROUNDS_AT_OPEN) fesetround(FE_UPWARD);
   *out_instance = instance;
   return OPS_OK;
 }

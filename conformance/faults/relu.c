@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Relu, with the faults that need no particular operator.
+#include <fenv.h>
 #include <ops_support/error.h>
 #include <ops_support/node.h>
 #include <ops_support/tensor.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "faulty.h"
 
 #define LATE_NS 200000  // how often the late reader looks at its input, and how many times
 #define LATE_LOOKS 8
+
+static void spoil_workspace(fault fault, ops_prepare_reply *reply) {
+  if (fault == FAULT_WORKSPACE_KIND) reply->workspace_memory_kind = OPS_MEMORY_DEVICE;
+  if (fault == FAULT_WORKSPACE_ALIGNMENT) reply->workspace_alignment = 3;
+  if (fault == FAULT_WORKSPACE_KIND || fault == FAULT_WORKSPACE_ALIGNMENT)
+    reply->workspace_size = 64;
+  if (fault == FAULT_WORKSPACE_HUGE) reply->workspace_size = UINT64_MAX;
+}
 
 static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
                        ops_prepare_reply *reply, ops_error *error) {
@@ -24,6 +34,7 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   prepared->count = 1;
   for (int32_t i = 0; i < x->rank; ++i) prepared->count *= x->dims[i];
   ops_reply_set_output(reply, 0, OPS_TYPE_FLOAT, x->rank, x->dims);
+  spoil_workspace(kernel->fault, reply);
   return OPS_OK;
 }
 
@@ -45,11 +56,22 @@ static void start_late_reader(ops_prepared *prepared, const float *x) {
       pthread_create(&prepared->late_reader, NULL, read_late, prepared) == 0;
 }
 
+// The child holds every pipe of its parent for longer than a case may last.
+static void leave_child(void) {
+  if (fork() != 0) _exit(3);
+  setsid();
+  sleep(8);
+  _exit(0);
+}
+
 // Faults that end or hold the process; each at some shapes only.
 static void misbehave(const ops_prepared *prepared) {
   const volatile float *nowhere = (const volatile float *)(8 * (uintptr_t)prepared->rank);
   if (prepared->fault == FAULT_SEGFAULT && prepared->rank == 2 && *nowhere > 0) abort();
   if (prepared->fault == FAULT_EXIT && prepared->rank == 2) exit(0);
+  if (prepared->fault == FAULT_ROUNDING && prepared->rank == 2) fesetround(FE_UPWARD);
+  if (prepared->fault == FAULT_FORK && prepared->rank == 2 && fork() < 0) abort();
+  if (prepared->fault == FAULT_LEAVES_CHILD && prepared->rank == 2) leave_child();
   while (prepared->fault == FAULT_HANG && prepared->count == 7) {
     const struct timespec pause = {1, 0};
     nanosleep(&pause, NULL);

@@ -3,9 +3,11 @@
 // The shared page of a worker.
 #include "runner/beacon.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "ops_support/error.h"
 #include "runner/result.h"
@@ -30,8 +32,19 @@ void oc_beacon_reset(oc_beacon *beacon) {
   atomic_store(&beacon->fault, OC_FAULT_NONE);
 }
 
+// A copy of the worker that came back from a provider's fork would judge and answer a second
+// time. It ends the worker instead, and says why.
+static void refuse_copy(oc_beacon *beacon) {
+  if (beacon->owner == 0 || beacon->owner == getpid()) return;
+  atomic_store(&beacon->fault, OC_FAULT_FORKED);
+  kill(beacon->owner, SIGKILL);
+  _exit(1);
+}
+
 void oc_beacon_phase(oc_beacon *beacon, int32_t phase) {
-  if (beacon) atomic_store(&beacon->phase, phase);
+  if (!beacon) return;
+  refuse_copy(beacon);
+  atomic_store(&beacon->phase, phase);
 }
 
 static const char *role_name(int32_t role) {
@@ -49,6 +62,10 @@ int32_t oc_beacon_describe(const oc_beacon *beacon, char *text, uint64_t size) {
       [OC_FAULT_REVOKED] = "%s at byte %lld of %s %d (%llu bytes) after the run had completed",
   };
   const int32_t fault = atomic_load(&beacon->fault);
+  if (fault == OC_FAULT_FORKED) {
+    snprintf(text, size, "a copy of the process, made by fork, returned from the provider");
+    return 1;
+  }
   if (fault <= OC_FAULT_NONE || fault > OC_FAULT_REVOKED) return 0;
   const char *access = beacon->fault_write < 0 ? "access"
                        : beacon->fault_write   ? "write"

@@ -8,6 +8,7 @@
 #include <ops/status.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 // What a guarded region holds.
 #define OC_ROLE_LIST(X)             \
@@ -26,9 +27,12 @@ typedef enum oc_fault_kind {
   OC_FAULT_AFTER,      // at or beyond the end
   OC_FAULT_READ_ONLY,  // a write to an input
   OC_FAULT_REVOKED,    // an access after the completion
+  OC_FAULT_FORKED,     // the provider forked, and the copy returned from the call
+  OC_FAULT_COUNT
 } oc_fault_kind;
 
 typedef struct oc_beacon {
+  pid_t owner;             // the worker; 0: not running yet
   _Atomic int32_t phase;   // oc_phase
   _Atomic int32_t fault;   // oc_fault_kind, written last
   int32_t fault_role;      // oc_role

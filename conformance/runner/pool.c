@@ -14,6 +14,8 @@
 
 #include "ops_support/error.h"
 
+#define LONGEST_WAIT 0.2  // seconds; then logs and silent deaths are looked at
+
 typedef enum slot_state {
   SLOT_EMPTY,
   SLOT_OPENING,
@@ -116,12 +118,11 @@ static void settle(pool *pool, const slot *slot, const oc_result *result) {
 // ---- Deaths ---------------------------------------------------------------------------------
 
 static const char *check_of(int32_t fault) {
-  static const char *const checks[] = {[OC_FAULT_NONE] = "process",
-                                       [OC_FAULT_BEFORE] = "guard",
-                                       [OC_FAULT_AFTER] = "guard",
-                                       [OC_FAULT_READ_ONLY] = "inputs",
-                                       [OC_FAULT_REVOKED] = "async"};
-  return fault >= 0 && fault <= OC_FAULT_REVOKED ? checks[fault] : "process";
+  static const char *const checks[] = {
+      [OC_FAULT_NONE] = "process",  [OC_FAULT_BEFORE] = "guard",
+      [OC_FAULT_AFTER] = "guard",   [OC_FAULT_READ_ONLY] = "inputs",
+      [OC_FAULT_REVOKED] = "async", [OC_FAULT_FORKED] = "process"};
+  return fault >= 0 && fault < OC_FAULT_COUNT ? checks[fault] : "process";
 }
 
 // Stops the worker and says why it ended.
@@ -345,7 +346,7 @@ static bool wants_worker(const pool *pool, uint32_t number) {
 // ---- The loop -------------------------------------------------------------------------------
 
 static int wait_milliseconds(const pool *pool) {
-  double nearest = now_seconds() + 1;
+  double nearest = now_seconds() + LONGEST_WAIT;
   for (uint32_t i = 0; i < pool->slot_count; ++i) {
     const slot *slot = &pool->slots[i];
     if (slot->state != SLOT_EMPTY && slot->deadline < nearest) nearest = slot->deadline;
@@ -365,7 +366,10 @@ static bool wait_for_workers(pool *pool) {
   for (uint32_t i = 0; i < pool->slot_count; ++i) {
     slot *slot = &pool->slots[i];
     if (slot->state == SLOT_EMPTY) continue;
-    if (fds[i].revents) take_arrivals(pool, slot);
+    // Not only where poll says so: a process that the provider left behind holds the pipe of a
+    // dead worker open.
+    take_arrivals(pool, slot);
+    if (slot->state == SLOT_BUSY) oc_worker_log_trim(&slot->worker);
     if (slot->state != SLOT_EMPTY && slot->state != SLOT_IDLE &&
         now_seconds() > slot->deadline) {
       lose(pool, slot, "time");

@@ -53,6 +53,7 @@ static void serve(const oc_worker_job *job, oc_beacon *beacon, int requests, int
   static oc_message message;
   void *state = NULL;
   ops_error error = OPS_ERROR_INIT;
+  beacon->owner = getpid();
   oc_beacon_phase(beacon, OC_PHASE_OPEN);
   int32_t status = oc_guard_watch(beacon, &error);
   memset(&message, 0, sizeof message);
@@ -150,13 +151,25 @@ void oc_worker_dismiss(oc_worker *worker) {
   worker->to_worker = -1;
 }
 
+static bool has_ended(const oc_worker *worker) {
+  siginfo_t about = {0};
+  const int options = WEXITED | WNOHANG | WNOWAIT;
+  return waitid(P_PID, (id_t)worker->pid, &about, options) == 0 && about.si_pid == worker->pid;
+}
+
 oc_receipt oc_worker_receive(oc_worker *worker, oc_message *out_message) {
+  bool dead = false;
   while (worker->received < sizeof worker->message) {
     char *at = (char *)&worker->message + worker->received;
     const ssize_t got =
         read(worker->from_worker, at, sizeof worker->message - worker->received);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return OC_RECEIPT_NOTHING;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      if (dead) return OC_RECEIPT_END;
+      if (!has_ended(worker)) return OC_RECEIPT_NOTHING;
+      dead = true;  // what it sent before may have arrived meanwhile: look once more
+      continue;
+    }
     if (got <= 0) return OC_RECEIPT_END;
     worker->received += (size_t)got;
   }
@@ -215,6 +228,7 @@ void oc_worker_log_head(const oc_worker *worker, int64_t start, char *text, size
 }
 
 void oc_worker_log_tail(const oc_worker *worker, int64_t start, char *text, size_t size) {
+  if (start > oc_worker_log_size(worker)) start = 0;  // it was trimmed since
   const int64_t end = oc_worker_log_size(worker), room = (int64_t)size - 1;
   oc_worker_log_head(worker, end - start > room ? end - room : start, text, size);
 }

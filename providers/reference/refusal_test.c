@@ -84,6 +84,8 @@ typedef struct refusal {
   }
 
 static const refusal refusals[] = {
+    {"Min", 13, {{F, 1, {3}, {0}}, ABSENT, {F, 1, {3}, {0}}, END}, {{0}}, "input 1"},
+    {"Concat", 13, {{I, 1, {3}, {0}}, ABSENT, END}, {INT("axis", 0)}, "is left out"},
     {"RNN", 14, {RNN_INPUTS, ABSENT, {W, 1, {1}, {3}}, END}, {{0}}, "expected 0 to 2"},
     {"RNN", 14, {RNN_INPUTS, ABSENT, {W, 1, {1}, {-1}}, END}, {{0}}, "element 0 is -1"},
     {"RNN", 14, {RNN_INPUTS, END}, {TEXT("direction", "sideways")}, "direction"},

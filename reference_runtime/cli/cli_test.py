@@ -5,6 +5,7 @@
 MODELS is the folder that session_test_models.py writes. Expected outputs are those of that script.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -178,6 +179,8 @@ class Cli(unittest.TestCase):
         self.fail_with(["one model"], "run")
         self.fail_with(["one model"], "check", model, model)
         self.fail_with(["--repeat"], "check", model, "--repeat", "3")
+        for option in ("--output-dir", "--profile", "--repeat", "--workers"):
+            self.fail_with([option, "twice"], "run", model, option, "1", f"{option}=2")
 
     def test_bad_models(self):
         whole = (MODELS / "conv_net" / "model.onnx").read_bytes()
@@ -218,6 +221,8 @@ class Cli(unittest.TestCase):
         self.fail_with(["/no/such/libops_x.so"], "run", *inputs_of("mlp"), "--provider", "/no/such/libops_x.so",
                        "--output-dir", self.out)
         self.fail_with(["speed"], "run", *inputs_of("mlp"), "--provider", MYNPU, "--option", "speed=11")
+        for delay in ("10000001", "99999999999999999999", "-1", ""):
+            self.fail_with(["delay_us"], "run", *inputs_of("mlp"), "--provider", MYNPU, "--option", f"delay_us={delay}")
         self.fail_with(["sigmoid_g", "mynpu:"], "run", *inputs_of("conv_net"), "--provider", MYNPU, "--no-fallback",
                        "--output-dir", self.out)
         self.fail_with(["nonesuch"], "providers", "nonesuch")
@@ -233,6 +238,26 @@ class Cli(unittest.TestCase):
         self.fail_with(["file"], "run", *inputs_of("mlp"), "--output-dir", self.folder / "file")
         self.fail_with(["file"], "run", *inputs_of("mlp"), "--output-dir", self.folder / "file" / "below",
                        "--profile", self.folder / "trace.json")
+
+    def test_what_is_no_file_stays(self):
+        socket = self.folder / "fifo"
+        os.mkfifo(socket)
+        self.fail_with(["fifo", "not a file"], "run", *inputs_of("mlp"), "--profile", socket)
+        self.fail_with(["fifo", "not a file"], "run", *inputs_of("mlp"), "--profile", socket, "--output-dir", self.out)
+        self.assertTrue(socket.is_fifo())
+        socket.unlink()
+
+    def test_all_outputs_or_none(self):
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+        outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in ("a", "b")]
+        nodes = [helper.make_node("Neg", ["x"], ["a"]), helper.make_node("Abs", ["x"], ["b"])]
+        model = self.write_model(nodes, [x], outputs)
+        np.save(self.folder / "x.npy", np.ones(2, np.float32))
+        (self.folder / "full" / "b.npy").mkdir(parents=True)
+        done = opsrun("run", model, "--input", f"x={self.folder / 'x.npy'}", "--output-dir", self.folder / "full")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("b.npy", done.stderr)
+        self.assertEqual([path.name for path in (self.folder / "full").iterdir()], ["b.npy"])
 
 
 if __name__ == "__main__":

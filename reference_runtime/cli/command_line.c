@@ -123,20 +123,21 @@ static const struct {
   const char *commands;
   int takes_value;
   store_fn store;
+  int repeats;
 } table[] = {
-    {"--input", RUNS, 1, store_input},
-    {"--output-dir", RUNS, 1, store_output_dir},
-    {"--provider", RUNS, 1, store_provider},
-    {"--option", RUNS, 1, store_option},
-    {"--no-fallback", RUNS, 0, set_no_fallback},
-    {"--profile", RUNS, 1, store_profile},
-    {"--placement", RUNS, 0, set_placement},
-    {"--memory", RUNS, 0, set_memory},
-    {"--no-memory-reuse", RUNS, 0, set_no_reuse},
-    {"--repeat", RUNS, 1, store_repeat},
-    {"--workers", RUNS, 1, store_workers},
-    {"--help", ALL, 0, set_help},
-    {"-h", ALL, 0, set_help},
+    {"--input", RUNS, 1, store_input, 1},
+    {"--output-dir", RUNS, 1, store_output_dir, 0},
+    {"--provider", RUNS, 1, store_provider, 1},
+    {"--option", RUNS, 1, store_option, 1},
+    {"--no-fallback", RUNS, 0, set_no_fallback, 0},
+    {"--profile", RUNS, 1, store_profile, 0},
+    {"--placement", RUNS, 0, set_placement, 0},
+    {"--memory", RUNS, 0, set_memory, 0},
+    {"--no-memory-reuse", RUNS, 0, set_no_reuse, 0},
+    {"--repeat", RUNS, 1, store_repeat, 0},
+    {"--workers", RUNS, 1, store_workers, 0},
+    {"--help", ALL, 0, set_help, 0},
+    {"-h", ALL, 0, set_help, 0},
 };
 
 static int knows(const char *commands, const char *command) {
@@ -170,6 +171,7 @@ static int store_plain(cli_options *options, const char *argument) {
 int cli_parse(int argc, char **argv, cli_options *out_options) {
   *out_options = (cli_options){.command = argv[1], .repeat = 1};
   int plain_only = 0;
+  uint32_t given = 0;  // set of rows of the table
   for (int i = 2; i < argc; ++i) {
     const char *value = NULL;
     int status = CLI_OK;
@@ -182,6 +184,9 @@ int cli_parse(int argc, char **argv, cli_options *out_options) {
       if (row < 0)
         return cli_fail("unknown option '%s' of %s; see opsrun %s --help", argv[i], argv[1],
                         argv[1]);
+      if (given & 1u << row && !table[row].repeats)
+        return cli_fail("%s is given twice; give it once", table[row].name);
+      given |= 1u << row;
       if (table[row].takes_value && !value && ++i == argc)
         return cli_fail("%s needs a value; see opsrun %s --help", table[row].name, argv[1]);
       if (table[row].takes_value && !value) value = argv[i];

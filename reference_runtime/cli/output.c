@@ -69,11 +69,20 @@ static int32_t stage(const char *directory, const opsrt_value *value, output_fil
   return stage_as(directory, value, ".pb", files, index, error);
 }
 
+int32_t cli_check_target(const char *path, ops_error *error) {
+  struct stat about;
+  if (stat(path, &about) != 0 || S_ISREG(about.st_mode)) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_IO,
+                       "'%s' is there already and is not a file; name another place", path);
+}
+
 static int32_t write_all(const char *directory, const opsrt_result *result, output_file *files,
                          ops_error *error) {
   const uint64_t count = opsrt_result_count(result);
   for (uint64_t i = 0; i < count; ++i)
     OPS_RETURN_IF_ERROR(stage(directory, opsrt_result_output(result, i), files, i, error));
+  for (uint64_t i = 0; i < count; ++i)
+    OPS_RETURN_IF_ERROR(cli_check_target(files[i].path, error));
   for (uint64_t i = 0; i < count; ++i)
     if (rename(files[i].staged, files[i].path) != 0)
       return ops_error_set(error, OPS_ERROR_IO, "'%s' cannot be written: %s", files[i].path,
@@ -86,10 +95,15 @@ int32_t cli_write_outputs(const char *directory, const opsrt_result *result, ops
   output_file *files = calloc(count + 1, sizeof *files);
   if (!files) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "file names");
   const int made = mkdir(directory, 0777) == 0;
+  const int reason = made ? 0 : errno;
+  struct stat about;
   int32_t status = OPS_OK;
-  if (!made && errno != EEXIST)
+  if (!made && reason != EEXIST)
     status = ops_error_set(error, OPS_ERROR_IO, "folder '%s' cannot be made: %s; name another",
-                           directory, strerror(errno));
+                           directory, strerror(reason));
+  else if (stat(directory, &about) != 0 || !S_ISDIR(about.st_mode))
+    status =
+        ops_error_set(error, OPS_ERROR_IO, "'%s' is not a folder; name another", directory);
   if (status == OPS_OK) status = write_all(directory, result, files, error);
   for (uint64_t i = 0; i < count; ++i) {
     if (status != OPS_OK && files[i].staged) unlink(files[i].staged);

@@ -6,6 +6,10 @@
 
 #include <opsrt/opsrt.h>
 
+// An error if something other than a file is at `path`: renaming would put a file in the place
+// of a device or a folder.
+int32_t cli_check_target(const char *path, ops_error *error);
+
 // Writes every output into `directory`, which is made if it is missing: all of them or none.
 int32_t cli_write_outputs(const char *directory, const opsrt_result *result, ops_error *error);
 

@@ -90,6 +90,7 @@ static int32_t write_files(const cli_options *options, opsrt_session *session,
         snprintf(staged, sizeof staged, "%s.%ld.staged", options->profile, (long)getpid());
     if (length < 0 || (size_t)length >= sizeof staged)
       return ops_error_set(error, OPS_ERROR_IO, "--profile: the name is too long");
+    OPS_RETURN_IF_ERROR(cli_check_target(options->profile, error));
     OPS_RETURN_IF_ERROR(opsrt_session_profile_write(session, staged, error));
   }
   if (options->output_dir) status = cli_write_outputs(options->output_dir, result, error);

@@ -108,7 +108,7 @@ static int32_t check_arity(const rt_checker *checker, const rt_model_node *node,
                                   schema->max_outputs));
   for (size_t i = 0; i < node->input_count; ++i) {
     const rt_schema_param *param = rt_schema_input_at(schema, i);
-    if (node->inputs[i].size == 0 && param && param->option == RT_SCHEMA_SINGLE)
+    if (node->inputs[i].size == 0 && param && param->option != RT_SCHEMA_OPTIONAL)
       return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
                            "input %zu ('%s') is left out; expected a value, it is required", i,
                            param->name);

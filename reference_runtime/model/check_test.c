@@ -287,6 +287,10 @@ static void checks_arity(void **state) {
                  "has 0 outputs; expected 1 to 1");
   assert_invalid(model_of(pb_node("Conv", "a", "x,", "y"), 11),
                  "node 0 'a' (Conv): input 1 ('W') is left out; expected a value");
+  assert_invalid(model_of(pb_node("Concat", "a", "x,", "y"), 11),
+                 "node 0 'a' (Concat): input 1 ('inputs') is left out; expected a value");
+  assert_invalid(model_of(pb_node("Min", "a", ",x", "y"), 13),
+                 "node 0 'a' (Min): input 0 ('data_0') is left out; expected a value");
   assert_valid(model_of(pb_node("Sum", "a", "x,x,x,x,x", "y"), 13));
   assert_invalid(model_of(pb_node("Sum", "a", NULL, "y"), 13),
                  "has 0 inputs; expected 1 or more");

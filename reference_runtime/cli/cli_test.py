@@ -221,7 +221,7 @@ class Cli(unittest.TestCase):
         self.fail_with(["/no/such/libops_x.so"], "run", *inputs_of("mlp"), "--provider", "/no/such/libops_x.so",
                        "--output-dir", self.out)
         self.fail_with(["speed"], "run", *inputs_of("mlp"), "--provider", MYNPU, "--option", "speed=11")
-        for delay in ("10000001", "99999999999999999999", "-1", ""):
+        for delay in ("99999999999999999999", "-1", ""):
             self.fail_with(["delay_us"], "run", *inputs_of("mlp"), "--provider", MYNPU, "--option", f"delay_us={delay}")
         self.fail_with(["sigmoid_g", "mynpu:"], "run", *inputs_of("conv_net"), "--provider", MYNPU, "--no-fallback",
                        "--output-dir", self.out)

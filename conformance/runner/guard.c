@@ -113,7 +113,15 @@ static int32_t is_write(const ucontext_t *context) {
 #endif
 }
 
-static oc_fault_kind classify(const oc_guard *guard, const unsigned char *at,
+// What the present rights of a region say about a refused access. Where they would allow it, it
+// came while they were others: a late access, whose thread was slow to tell.
+static oc_fault_kind classify_inside(const oc_guard *guard, int32_t write) {
+  const oc_access access = guard->access;
+  const bool allowed = access == OC_ACCESS_WRITE || (access == OC_ACCESS_READ && write == 0);
+  return access == OC_ACCESS_NONE || allowed ? OC_FAULT_REVOKED : OC_FAULT_READ_ONLY;
+}
+
+static oc_fault_kind classify(const oc_guard *guard, const unsigned char *at, int32_t write,
                               int64_t *out_distance) {
   if (at < guard->pages) {
     *out_distance = guard->data - at;
@@ -124,14 +132,14 @@ static oc_fault_kind classify(const oc_guard *guard, const unsigned char *at,
     return OC_FAULT_AFTER;
   }
   *out_distance = at - guard->data;
-  return guard->access == OC_ACCESS_NONE ? OC_FAULT_REVOKED : OC_FAULT_READ_ONLY;
+  return classify_inside(guard, write);
 }
 
 static void report_fault(const oc_guard *guard, const unsigned char *at, int32_t write) {
   oc_beacon *beacon = watch_beacon;
   if (!beacon) return;
   int64_t distance;
-  const oc_fault_kind kind = classify(guard, at, &distance);
+  const oc_fault_kind kind = classify(guard, at, write, &distance);
   beacon->fault_role = guard->role;
   beacon->fault_index = guard->index;
   beacon->fault_write = write;
@@ -147,14 +155,15 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     ours = at >= guard->map && at < guard->map + guard->map_size;
     if (ours) report_fault(guard, at, is_write(context));
   }
-  // Returning repeats the access under the previous action: the default one, which ends the
-  // process, or a sanitizer's, which prints first.
+  // Returning repeats a foreign access under the previous action: the default one, which ends
+  // the process, or a sanitizer's, which prints first. In a region the access may be allowed by
+  // now.
   struct sigaction ending = previous_actions[number == SIGBUS];
   if (ours) {
     ending = (struct sigaction){.sa_handler = SIG_DFL};
   }
   sigaction(number, &ending, NULL);
-  if (info->si_code <= 0) raise(number);  // sent by a call: nothing would repeat it
+  if (ours || info->si_code <= 0) raise(number);  // nothing might repeat it
 }
 
 int32_t oc_guard_watch(oc_beacon *beacon, ops_error *error) {

@@ -29,8 +29,8 @@ typedef struct oc_guard {
   size_t pages_size;
   unsigned char *data;
   uint64_t size;
-  uint64_t padding;  // bytes behind the data that may be read
-  oc_access access;
+  uint64_t padding;          // bytes behind the data that may be read
+  _Atomic oc_access access;  // the signal handler reads it in whichever thread faults
   oc_role role;
   int32_t index;
   struct oc_guard *next;  // of the regions that the signal handler knows

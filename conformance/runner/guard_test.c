@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,6 +93,28 @@ static void test_rights(void **unused) {
   oc_beacon_destroy(beacon);
 }
 
+// The rights may change between a refused access and the handler: those that are noted by then
+// would allow the read, so it came when they were others, after a run.
+static void test_late(void **unused) {
+  (void)unused;
+  ops_error error = OPS_ERROR_INIT;
+  oc_beacon *beacon = make_beacon();
+  char text[200];
+  oc_guard guard;
+  assert_int_equal(oc_guard_init(&guard, 4, 1, 0, OC_PLACE_END, OC_ROLE_INPUT, 0, &error),
+                   OPS_OK);
+  assert_int_equal(oc_guard_protect(&guard, OC_ACCESS_READ, &error), OPS_OK);
+  assert_int_equal(mprotect(guard.pages, guard.pages_size, PROT_NONE), 0);
+  assert_int_equal(touch_byte(&guard, beacon, 0, READ), SIGSEGV);
+  assert_true(oc_beacon_describe(beacon, text, sizeof text));
+  assert_non_null(strstr(text, "read at byte 0 of input 0 (4 bytes) after the run"));
+  assert_int_equal(touch_byte(&guard, beacon, 0, WRITE), SIGSEGV);
+  assert_true(oc_beacon_describe(beacon, text, sizeof text));
+  assert_non_null(strstr(text, "which is read-only"));
+  oc_guard_finish(&guard);
+  oc_beacon_destroy(beacon);
+}
+
 static void test_alignment_and_slack(void **unused) {
   (void)unused;
   ops_error error = OPS_ERROR_INIT;
@@ -154,11 +177,9 @@ static void test_poison(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ends),
-      cmocka_unit_test(test_rights),
-      cmocka_unit_test(test_alignment_and_slack),
-      cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_ends),   cmocka_unit_test(test_rights),
+      cmocka_unit_test(test_late),   cmocka_unit_test(test_alignment_and_slack),
+      cmocka_unit_test(test_limits), cmocka_unit_test(test_empty),
       cmocka_unit_test(test_poison),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,9 @@ Exit codes as the documentation lists them: 4 for usage and contract errors with
 remedy, 6 where nothing was selected or nothing passed.
 """
 import json
+import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -110,6 +112,28 @@ class Tests:
         self.expect([*half, "--require", str(file)], 1, "require", report=True)
         self.expect(half, 6, "UNSUPPORTED", report=True)
 
+    def streams(self):
+        """A report that cannot grow, a console that is full, streams that are closed."""
+        words = [self.program, "--provider", self.library, "--op", "Relu", "--filter",
+                 "Relu-*/float/shapes-7/*", "--report", f"json:{self.folder / 'r.json'}"]
+
+        def no_growth():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+
+        def close_all():
+            os.closerange(0, 3)
+
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            for code, report, more in ((5, False, {"preexec_fn": no_growth}), (5, True, {"stdout": full}),
+                                       (0, True, {"preexec_fn": close_all})):
+                (self.folder / "r.json").unlink(missing_ok=True)
+                more.setdefault("stdout", subprocess.DEVNULL)
+                done = subprocess.run(words, stderr=subprocess.DEVNULL, timeout=120, check=False, **more)
+                left = sorted(path.name for path in self.folder.glob("r.json*"))
+                if done.returncode != code or left != ["r.json"] * report:
+                    self.wrong += 1
+                    print(f"WRONG {more}: expected exit code {code}, found {done.returncode}, {left}")
+
     def selection(self):
         lib = ["--provider", self.library]
         self.expect([*lib, "--filter", "no such case"], 6, report=True)
@@ -150,7 +174,7 @@ class Tests:
 def main():
     with tempfile.TemporaryDirectory() as folder:
         tests = Tests(*sys.argv[1:4], folder)
-        for test in (tests.usage, tests.later, tests.contracts, tests.require, tests.selection,
+        for test in (tests.usage, tests.later, tests.contracts, tests.require, tests.streams, tests.selection,
                      tests.seeds, tests.plain):
             test()
         print("ok" if tests.wrong == 0 else f"{tests.wrong} wrong")

@@ -3,8 +3,10 @@
 // opsconform: from the command line to the exit code. This process reads contracts, makes cases
 // and writes reports; providers are loaded in workers only.
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,7 +260,18 @@ static void finish(session *run) {
   oc_contracts_destroy(run->contracts);
 }
 
-int main(int argc, char **argv) {
+// A closed standard stream would lend its number to a worker's pipe; a file that may not grow
+// is an error like a full disk, not the end of the process.
+static void settle_process(void) {
+  int fd;
+  do {
+    fd = open("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd > STDERR_FILENO) close(fd);
+  signal(SIGXFSZ, SIG_IGN);
+}
+
+static int run_program(int argc, char **argv) {
   static session run;
   ops_error error = OPS_ERROR_INIT;
   if (oc_options_parse(&run.options, argc, argv, &error) != OPS_OK) {
@@ -284,4 +297,13 @@ int main(int argc, char **argv) {
   }
   finish(&run);
   return code;
+}
+
+int main(int argc, char **argv) {
+  settle_process();
+  const int code = run_program(argc, argv);
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  fprintf(stderr, "opsconform: error: standard output cannot be written: %s\n",
+          strerror(errno));
+  return OC_EXIT_HARNESS;
 }

@@ -85,7 +85,7 @@ static void settle(int log) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setrlimit(RLIMIT_CORE, &no_core);
   // A fatal signal ends the process and is seen from outside, whatever the harness inherited.
-  static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPIPE};
+  static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPIPE, SIGXFSZ};
   for (size_t i = 0; i < sizeof fatal / sizeof *fatal; ++i) signal(fatal[i], SIG_DFL);
   signal(SIGINT, SIG_IGN);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);

@@ -7,6 +7,7 @@ MODELS is the folder that session_test_models.py writes. Expected outputs are th
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -246,6 +247,21 @@ class Cli(unittest.TestCase):
         self.fail_with(["fifo", "not a file"], "run", *inputs_of("mlp"), "--profile", socket, "--output-dir", self.out)
         self.assertTrue(socket.is_fifo())
         socket.unlink()
+
+    def test_full_disk_and_lost_output(self):
+        def no_growth():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+
+        words = [OPSRUN, "run", *map(str, inputs_of("mlp"))]
+        for more in (["--output-dir", self.out], ["--profile", self.folder / "p"]):
+            done = subprocess.run(words + list(map(str, more)), capture_output=True, text=True, timeout=60,
+                                  preexec_fn=no_growth, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(list(self.folder.iterdir()), [])
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("standard output", done.stderr)
 
     def test_all_outputs_or_none(self):
         x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // opsrun: runs and checks ONNX models on providers. Exit codes: 0, or 2 for any error.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command_line.h"
 
@@ -12,7 +16,18 @@ static const struct {
 } commands[] = {
     {"run", cli_run}, {"profile", cli_run}, {"check", cli_check}, {"providers", cli_providers}};
 
-int main(int argc, char **argv) {
+// A closed standard stream would lend its number to the next file; a file that may not grow is
+// an error like a full disk, not the end of the process.
+static void settle_process(void) {
+  int fd;
+  do {
+    fd = open("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd > STDERR_FILENO) close(fd);
+  signal(SIGXFSZ, SIG_IGN);
+}
+
+static int dispatch(int argc, char **argv) {
   const char *command = argc > 1 ? argv[1] : NULL;
   if (!command) {
     cli_print_help(NULL);
@@ -35,4 +50,12 @@ int main(int argc, char **argv) {
     return commands[i].run(&options);
   }
   return cli_fail("unknown command '%s'; see opsrun --help", command);
+}
+
+int main(int argc, char **argv) {
+  settle_process();
+  const int code = dispatch(argc, argv);
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  return code != CLI_OK ? code
+                        : cli_fail("standard output cannot be written: %s", strerror(errno));
 }

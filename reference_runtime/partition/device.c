@@ -31,6 +31,13 @@ static int32_t check_info(const rt_device *device, ops_error *error) {
     return ops_error_set(error, OPS_ERROR_INTERNAL,
                          "device_info states min_alignment %llu, which is no power of two",
                          (unsigned long long)alignment);
+  const ops_str texts[] = {info->name, info->architecture, info->driver_version,
+                           info->fingerprint};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i)
+    if (!texts[i].data && texts[i].size)
+      return ops_error_set(error, OPS_ERROR_INTERNAL,
+                           "device_info states a text of %llu bytes at NULL",
+                           (unsigned long long)texts[i].size);
   const uint32_t special = info->memory_kinds & ~OPS_MEMORY_BIT(OPS_MEMORY_HOST);
   if (special && !device->provider->memory)
     return ops_error_set(error, OPS_ERROR_INTERNAL,

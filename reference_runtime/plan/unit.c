@@ -321,6 +321,11 @@ static int32_t check_reply(const work *w, ops_error *error) {
     if (!w->unit->outputs[i]) continue;
     if (info->mode < OPS_SHAPE_KNOWN || info->mode > OPS_SHAPE_HOST_SYNC)
       return broken(error, "states an unknown mode for an output's shape");
+    const rt_type *type = &w->unit->outputs[i]->type;
+    const int known = type->kind == RT_TYPE_TENSOR && type->elem_type != OPS_TYPE_UNDEFINED &&
+                      type->elem_type != OPS_TYPE_STRING;
+    if (known && info->type != type->elem_type)
+      return broken(error, "states another element type for an output than the model has");
     if (info->mode == OPS_SHAPE_HOST_SYNC) continue;
     if (info->rank < 0 || info->rank > OPS_MAX_RANK)
       return broken(error, "left an output without a valid rank");

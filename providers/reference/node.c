@@ -257,9 +257,11 @@ int ref_asked_for(const ref_run *run, uint64_t output) {
 int32_t ref_set_output(ref_run *run, uint64_t output, int32_t rank, const int64_t *dims) {
   if (output >= run->output_count) return OPS_OK;
   const ops_kernel *kernel = run->kernel;
-  ops_arg arg;
-  RETURN_IF_ERROR(kernel->api->set_output_shape(kernel->host, run->call, output, rank, dims,
-                                                &arg, run->error));
+  // A host value arrives before its shape is known; it needs no place from the host.
+  ops_arg arg = {.kind = OPS_ARG_VALUE, .value = run->outputs[output].value};
+  if (arg.value == NULL)
+    RETURN_IF_ERROR(kernel->api->set_output_shape(kernel->host, run->call, output, rank, dims,
+                                                  &arg, run->error));
   if (arg.kind == OPS_ARG_VALUE && kernel->api->values->kind(arg.value) == OPS_VALUE_STRINGS)
     RETURN_IF_ERROR(kernel->api->values->strings_resize(arg.value, rank, dims, run->error));
   return ref_view_init(&run->outputs[output], &arg, kernel->api->values);

@@ -413,13 +413,42 @@ static void parents_outlive_children(void **state) {
   test_close(&test);
 }
 
+static void what_is_left_out_is_refused(void **state) {
+  test_device test;
+  test_node node;
+  test_run run;
+  ops_claim claim;
+  ops_error error = OPS_ERROR_INIT;
+  const int32_t type = OPS_TYPE_FLOAT;
+  (void)state;
+  test_open(&test, NULL);
+  test_tensor x = test_random(1, 0, TEST_DIMS(3));
+  const test_tensor *inputs[3] = {&x, NULL, &x};
+  for (uint64_t count = 2; count <= 3; ++count) {
+    test_node_init(&node, "Concat", 13);
+    test_add_int(&node, "axis", 0);
+    assert_int_equal(test_prepare(&test, &node, inputs, count, &type, 1, &run, &claim, &error),
+                     OPS_ERROR_UNSUPPORTED);
+    assert_int_equal(claim.reason, OPS_REASON_ARITY);
+    assert_non_null(strstr(claim.text, "input 1"));
+  }
+  test_drop(&x);
+  test_close(&test);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_length),           cmocka_unit_test(special_values),
-      cmocka_unit_test(broadcasting),           cmocka_unit_test(integer_division),
-      cmocka_unit_test(matrix_products),        cmocka_unit_test(pooling),
-      cmocka_unit_test(gather_checks_first),    cmocka_unit_test(workers_do_not_matter),
-      cmocka_unit_test(every_allocation_fails), cmocka_unit_test(parents_outlive_children),
+      cmocka_unit_test(every_length),
+      cmocka_unit_test(special_values),
+      cmocka_unit_test(broadcasting),
+      cmocka_unit_test(integer_division),
+      cmocka_unit_test(matrix_products),
+      cmocka_unit_test(pooling),
+      cmocka_unit_test(gather_checks_first),
+      cmocka_unit_test(workers_do_not_matter),
+      cmocka_unit_test(every_allocation_fails),
+      cmocka_unit_test(parents_outlive_children),
+      cmocka_unit_test(what_is_left_out_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,17 @@ static const cpu_op *op_of(const ops_kernel_def *def) {
   return def->context;
 }
 
+// One of several inputs may be left out, as in Concat(a, , b): the definition does not say so.
+static void claim_arity(const ops_kernel_def *def, const ops_node *node, ops_claim *claim) {
+  const ops_arg_def *last = def->input_count ? &def->inputs[def->input_count - 1] : NULL;
+  if (!last || !(last->flags & OPS_ARG_VARIADIC)) return;
+  for (uint64_t i = def->input_count; i < node->input_count; ++i) {
+    if (ops_node_input(node, i)) continue;
+    cpu_refuse(claim, OPS_REASON_ARITY, "input %llu is left out", (unsigned long long)i);
+    return;
+  }
+}
+
 static int32_t claim_node(ops_device *device, const ops_kernel_def *def, const ops_node *node,
                           ops_claim *out_claim, ops_error *error) {
   (void)device;
@@ -20,7 +31,9 @@ static int32_t claim_node(ops_device *device, const ops_kernel_def *def, const o
   out_claim->preference = def->preference;
   out_claim->text_size = 0;
   out_claim->text[0] = '\0';
-  if (op_of(def)->claim) op_of(def)->claim(def, node, out_claim);
+  claim_arity(def, node, out_claim);
+  if (out_claim->answer == OPS_CLAIM_SUPPORTED && op_of(def)->claim)
+    op_of(def)->claim(def, node, out_claim);
   return OPS_OK;
 }
 

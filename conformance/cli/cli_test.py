@@ -80,8 +80,8 @@ class Tests:
     def later(self):
         for words in (["--waivers", "f"], ["--resume", "j"], ["--tier", "exhaustive"],
                       ["--mode", "perf"], ["--baseline", "f"], ["--validate"],
-                      ["--update-baseline"], ["--against", "l"], ["--onnx-tests", "d"],
-                      ["--model", "m"], ["--save-failing", "d"], ["--on-hang", "c"],
+                      ["--update-baseline"], ["--against", "l"], ["--model", "m"],
+                      ["--save-failing", "d"], ["--on-hang", "c"],
                       ["--report", "html:f"], ["--report", "csv:f"], ["--report", "md:f"],
                       ["merge"], ["bake"]):
             self.expect(["--provider", self.library, *words], 4,

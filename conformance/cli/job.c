@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "checks/trial.h"
+#include "onnx_tests/trial.h"
 #include "ops_support/error.h"
 #include "report/file.h"
 
@@ -51,14 +52,18 @@ static int32_t refuse_self(const oc_target *candidate, const oc_target *oracle,
                        path);
 }
 
-static int32_t open_candidate(const oc_job *job, oc_target *target, ops_error *error) {
-  const oc_options *options = job->options;
-  ops_key_value pairs[OC_OPTIONS_MAX_LIST];
+static void split_options(const oc_options *options, ops_key_value pairs[OC_OPTIONS_MAX_LIST]) {
   for (size_t i = 0; i < options->option_count; ++i) {
     const char *text = options->options[i], *equals = strchr(text, '=');
     pairs[i] = (ops_key_value){.key = {text, (uint64_t)(equals - text)},
                                .value = {equals + 1, strlen(equals + 1)}};
   }
+}
+
+static int32_t open_candidate(const oc_job *job, oc_target *target, ops_error *error) {
+  const oc_options *options = job->options;
+  ops_key_value pairs[OC_OPTIONS_MAX_LIST];
+  split_options(options, pairs);
   const oc_target_options open = {.name = options->provider,
                                   .provider_dir = job->provider_dir,
                                   .options = pairs,
@@ -110,7 +115,74 @@ static int32_t close_bench(void *state, ops_error *error) {
   return status;
 }
 
+// ---- Models ---------------------------------------------------------------------------------
+
+// Providers belong to the sessions, one per case; the bench says which.
+typedef struct model_bench {
+  oc_onnx_bench onnx;
+  ops_key_value options[OC_OPTIONS_MAX_LIST];
+} model_bench;
+
+// Opens both, notes who they are, and closes them again.
+static int32_t look_at_providers(const oc_job *job, oc_hello *out_hello, bool *out_same,
+                                 ops_error *error) {
+  oc_target candidate = {0}, oracle = {0};
+  const oc_target_options oracle_options = {.name = job->oracle,
+                                            .provider_dir = job->provider_dir};
+  int32_t status = open_candidate(job, &candidate, error);
+  if (status == OPS_OK) {
+    status = oc_target_open(&oracle, &oracle_options, error);
+    if (status != OPS_OK) ops_error_prefix(error, "the provider behind it");
+  }
+  if (status == OPS_OK) {
+    identify(&candidate, &out_hello->candidate);
+    identify(&oracle, &out_hello->oracle);
+    *out_same = refuse_self(&candidate, &oracle, error) != OPS_OK;
+  }
+  oc_target_close(&oracle, NULL);
+  oc_target_close(&candidate, NULL);
+  return status;
+}
+
+static int32_t open_models(void *context, oc_beacon *beacon, void **out_state,
+                           oc_hello *out_hello, ops_error *error) {
+  const oc_job *job = context;
+  bool same = false;
+  OPS_RETURN_IF_ERROR(look_at_providers(job, out_hello, &same, error));
+  model_bench *bench = calloc(1, sizeof *bench);
+  if (!bench) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a bench");
+  split_options(job->options, bench->options);
+  bench->onnx = (oc_onnx_bench){.suite = job->suite,
+                                .beacon = beacon,
+                                .providers = {{.name = job->options->provider,
+                                               .options = bench->options,
+                                               .option_count = job->options->option_count},
+                                              {.name = job->oracle}},
+                                .provider_count = same ? 1 : 2,
+                                .provider_dir = job->provider_dir,
+                                .nodes = job->nodes};
+  *out_state = bench;
+  return OPS_OK;
+}
+
+static void run_model(void *state, uint32_t index, oc_result *out_result) {
+  const model_bench *bench = state;
+  oc_onnx_trial_run(&bench->onnx, index, out_result);
+}
+
+static int32_t close_models(void *state, ops_error *error) {
+  (void)error;
+  free(state);
+  return OPS_OK;
+}
+
 oc_worker_job oc_job_worker(const oc_job *job) {
+  if (job->suite) {
+    return (oc_worker_job){.context = (void *)(uintptr_t)job,
+                           .open = open_models,
+                           .run = run_model,
+                           .close = close_models};
+  }
   const bool claims = job->options->mode == OC_MODE_SUPPORT;
   return (oc_worker_job){.context = (void *)(uintptr_t)job,
                          .open = open_bench,

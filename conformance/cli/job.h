@@ -6,13 +6,16 @@
 
 #include "cases/case.h"
 #include "cli/options.h"
+#include "onnx_tests/suite.h"
 #include "runner/worker.h"
 
 typedef struct oc_job {
   const oc_options *options;
   const oc_cases *cases;
-  const char *oracle;        // a path
-  const char *provider_dir;  // the installed provider folder
+  const oc_onnx_suite *suite;  // cases are models: what --onnx-tests found; NULL else
+  int nodes;                   // with `suite`: as oc_nodes_file gives it
+  const char *oracle;          // a path
+  const char *provider_dir;    // the installed provider folder
 } oc_job;
 
 // Borrows `job`, which must outlive the pool.

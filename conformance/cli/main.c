@@ -17,6 +17,7 @@
 #include "cli/job.h"
 #include "cli/options.h"
 #include "cli/require.h"
+#include "onnx_tests/suite.h"
 #include "ops_support/error.h"
 #include "report/console.h"
 #include "report/file.h"
@@ -34,7 +35,11 @@ typedef struct session {
   char oracle_path[PATH_MAX];
   oc_contracts *contracts;
   oc_require *require;
-  oc_cases *cases;
+  oc_onnx_suite *suite;
+  int nodes_file;  // with a suite
+  oc_nodes nodes;
+  oc_cases *made_cases;  // from contracts
+  const oc_cases *cases;
   uint32_t *selected;
   size_t selected_count;
   oc_report report;
@@ -115,12 +120,24 @@ static int32_t select_cases(session *run, ops_error *error) {
   return OPS_OK;
 }
 
+// Cases are models.
+static int32_t gather_suite(session *run, ops_error *error) {
+  OPS_RETURN_IF_ERROR(oc_onnx_suite_open(run->options.onnx_tests, &run->suite, error));
+  run->cases = &run->suite->cases;
+  run->nodes_file = oc_nodes_file();
+  if (run->nodes_file < 0) {
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no file for the list of nodes");
+  }
+  return select_cases(run, error);
+}
+
 static int32_t gather(session *run, ops_error *error) {
   const oc_options *options = &run->options;
   for (size_t i = 0; i < options->report_count; ++i) {
     OPS_RETURN_IF_ERROR(oc_file_probe(options->reports[i].path, error));
   }
   find_places(run);
+  if (options->onnx_tests) return gather_suite(run, error);
   OPS_RETURN_IF_ERROR(oc_contracts_load(run->contracts_path, &run->contracts, error));
   OPS_RETURN_IF_ERROR(check_op(run, error));
   if (options->require) {
@@ -129,7 +146,8 @@ static int32_t gather(session *run, ops_error *error) {
   }
   const oc_cases_options cases = {
       .seed = options->seed, .tier = options->tier, .op = options->op};
-  OPS_RETURN_IF_ERROR(oc_cases_create(run->contracts, &cases, &run->cases, error));
+  OPS_RETURN_IF_ERROR(oc_cases_create(run->contracts, &cases, &run->made_cases, error));
+  run->cases = run->made_cases;
   return select_cases(run, error);
 }
 
@@ -175,6 +193,7 @@ static oc_report_setup setup_of(const session *run) {
   const oc_options *options = &run->options;
   return (oc_report_setup){.provider = options->provider,
                            .contracts = run->contracts_path,
+                           .onnx_tests = options->onnx_tests,
                            .contracts_given = options->contracts != NULL,
                            .oracle = options->oracle,
                            .require = options->require,
@@ -194,6 +213,8 @@ static int32_t run_cases(session *run, ops_error *error) {
   const oc_options *options = &run->options;
   const oc_job job = {.options = options,
                       .cases = run->cases,
+                      .suite = run->suite,
+                      .nodes = run->nodes_file,
                       .oracle = run->oracle_path,
                       .provider_dir = run->provider_dir};
   const double slow = options->timeout;
@@ -233,6 +254,12 @@ static int judge(session *run) {
   run->console = oc_console_open(stdout);
   if (run_cases(run, &error) != OPS_OK) return fail(&error, OC_EXIT_HARNESS);
   if (run->refused) return OC_EXIT_USAGE;
+  if (run->suite) {
+    if (oc_nodes_read(run->nodes_file, &run->nodes, &error) != OPS_OK) {
+      return fail(&error, OC_EXIT_HARNESS);
+    }
+    run->report.nodes = &run->nodes;
+  }
   oc_report_close(&run->report, now_seconds() - start);
   if (run->options.mode == OC_MODE_SUPPORT) {
     oc_console_support(stdout, &run->report);
@@ -255,7 +282,10 @@ static int list_cases(const session *run) {
 static void finish(session *run) {
   oc_report_finish(&run->report);
   free(run->selected);
-  oc_cases_destroy(run->cases);
+  oc_nodes_finish(&run->nodes);
+  if (run->suite && run->nodes_file >= 0) close(run->nodes_file);
+  oc_onnx_suite_close(run->suite);
+  oc_cases_destroy(run->made_cases);
   oc_require_destroy(run->require);
   oc_contracts_destroy(run->contracts);
 }

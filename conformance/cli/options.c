@@ -57,6 +57,7 @@ READ_TEXT(require)
 READ_TEXT(filter)
 READ_TEXT(op)
 READ_TEXT(oracle)
+READ_TEXT(onnx_tests)
 #undef READ_TEXT
 
 static bool parse_u64(const char *text, uint64_t *out_value) {
@@ -223,6 +224,11 @@ static const option_row kOptions[] = {
     {"contracts", "DIR", "contracts, a folder or one file; the installed ones else",
      read_contracts, false},
     {"oracle", "LIB", "the oracle; the bundled reference provider else", read_oracle, false},
+    {"onnx-tests", "DIR",
+     "instead of contracts run the official ONNX test cases below DIR (model.onnx and "
+     "test_data_set_*) through the runtime, with the oracle behind the provider for what it "
+     "lacks",
+     read_onnx_tests, false},
     {"require", "FILE", "operators and types that must be supported: UNSUPPORTED becomes FAIL",
      read_require, false},
     {"profile", "NAME", "tolerances: strict, standard (default) or embedded", read_profile,
@@ -247,7 +253,6 @@ static const option_row kOptions[] = {
     {"baseline", "FILE", NULL, NULL, false},
     {"update-baseline", NULL, NULL, NULL, false},
     {"against", "LIB", NULL, NULL, false},
-    {"onnx-tests", "DIR", NULL, NULL, false},
     {"model", "FILE", NULL, NULL, false},
     {"save-failing", "DIR", NULL, NULL, false},
     {"validate", NULL, NULL, NULL, false},
@@ -313,6 +318,27 @@ static uint32_t default_jobs(void) {
   return cores < 1 ? 1 : cores > 16 ? 16 : (uint32_t)cores;
 }
 
+// What has no meaning without contracts is refused, not ignored.
+static int32_t check_onnx_tests(const oc_options *options, ops_error *error) {
+  const struct {
+    const char *name;
+    bool given;
+  } rows[] = {{"contracts", options->contracts != NULL},
+              {"require", options->require != NULL},
+              {"op", options->op != NULL},
+              {"seed", options->seed != 0},
+              {"profile", options->profile != OC_PROFILE_STANDARD},
+              {"tier", options->tier != OC_TIER_FULL},
+              {"mode support", options->mode == OC_MODE_SUPPORT}};
+  for (size_t i = 0; options->onnx_tests && i < sizeof rows / sizeof *rows; ++i) {
+    if (!rows[i].given) continue;
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "--%s belongs to contracts, --onnx-tests runs none; leave one out",
+                         rows[i].name);
+  }
+  return OPS_OK;
+}
+
 int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *error) {
   *options = (oc_options){.profile = OC_PROFILE_STANDARD,
                           .tier = OC_TIER_FULL,
@@ -325,6 +351,7 @@ int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *
   }
   if (options->help || options->version) return OPS_OK;
   const bool lists = options->mode == OC_MODE_LIST_CASES;
+  OPS_RETURN_IF_ERROR(check_onnx_tests(options, error));
   if (options->require && options->mode != OC_MODE_CORRECTNESS) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--require belongs to --mode correctness; leave it out");

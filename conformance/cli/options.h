@@ -35,6 +35,7 @@ typedef struct oc_options {
   const char *op;
   const char *oracle;
   const char *shard;
+  const char *onnx_tests;  // a folder of official test cases: they are run, not contracts
   oc_profile_id profile;
   oc_tier tier;
   oc_mode mode;

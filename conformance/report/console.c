@@ -42,8 +42,15 @@ void oc_console_greet(oc_console *console, const oc_report *report) {
     fputs("          arguments in device memory: reads out of bounds are unchecked\n",
           console->stream);
   }
-  fprintf(console->stream, "oracle    %s %s, sha256 %.16s\n", oracle->name, oracle->version,
+  fprintf(console->stream, "%s %s %s, sha256 %.16s\n",
+          setup->onnx_tests ? "behind it" : "oracle   ", oracle->name, oracle->version,
           report->oracle_hash);
+  if (setup->onnx_tests) {
+    fprintf(console->stream, "run       %zu cases of %s, %u jobs\n\n", report->selected,
+            setup->onnx_tests, setup->jobs);
+    fflush(console->stream);
+    return;
+  }
   fprintf(console->stream,
           "run       %zu cases, profile %s, tier %s, seed %" PRIu64 ", %u jobs\n\n",
           report->selected, oc_profile_name(setup->profile), oc_tier_name(setup->tier),
@@ -170,6 +177,16 @@ static void put_operators(FILE *stream, const oc_report *report) {
   }
 }
 
+// How many nodes each provider ran.
+static void put_nodes(FILE *stream, const oc_nodes *nodes) {
+  oc_node_sum sums[OC_NODES_MAX_PROVIDERS];
+  const size_t providers = oc_nodes_sum(nodes->items, nodes->count, sums);
+  fputs("\nnodes run by\n", stream);
+  for (size_t i = 0; i < providers; ++i) {
+    fprintf(stream, "  %-28s %6" PRIu64 "\n", sums[i].provider, sums[i].count);
+  }
+}
+
 void oc_console_close(oc_console *console, const oc_report *report) {
   FILE *stream = console->stream;
   clear_line(console);
@@ -177,8 +194,9 @@ void oc_console_close(oc_console *console, const oc_report *report) {
     fprintf(stream, "… and %zu more failures; a report file lists them all\n\n",
             console->failures - MAX_DETAILED_FAILURES);
   }
-  fputs("\noperators\n", stream);
+  fputs(report->nodes ? "\nsuites\n" : "\noperators\n", stream);
   put_operators(stream, report);
+  if (report->nodes) put_nodes(stream, report->nodes);
   fprintf(stream, "\n%zu cases in ", report->count);
   put_duration(stream, report->seconds);
   fputs(": ", stream);

@@ -67,7 +67,8 @@ static void add_environment(cJSON *root, const oc_report *report) {
   }
   add_number(object, "cpus", (double)sysconf(_SC_NPROCESSORS_ONLN));
   add_text(object, "started", report->started);
-  add_text(object, "contracts", setup->contracts);
+  add_text(object, "contracts", setup->onnx_tests ? NULL : setup->contracts);
+  add_text(object, "onnx_tests", setup->onnx_tests);
   add_text(object, "require", setup->require);
   add_text(object, "filter", setup->filter);
   add_text(object, "op", setup->op);
@@ -95,6 +96,31 @@ static void add_measure(cJSON *object, const oc_result *result) {
   add_number(object, "limit", result->limit);
 }
 
+static void add_sums(cJSON *object, const oc_node_run *items, size_t count) {
+  oc_node_sum sums[OC_NODES_MAX_PROVIDERS];
+  const size_t providers = oc_nodes_sum(items, count, sums);
+  cJSON *nodes_run = cJSON_AddObjectToObject(object, "nodes_run");
+  for (size_t i = 0; i < providers; ++i) {
+    add_number(nodes_run, sums[i].provider, (double)sums[i].count);
+  }
+}
+
+static void add_nodes(cJSON *object, const oc_report *report, const oc_result *result) {
+  size_t count = 0;
+  if (!report->nodes) return;
+  const oc_node_run *items = oc_nodes_of(report->nodes, result->case_index, &count);
+  add_sums(object, items, count);
+  cJSON *nodes = cJSON_AddArrayToObject(object, "nodes");
+  for (size_t i = 0; i < count; ++i) {
+    cJSON *node = cJSON_CreateObject();
+    cJSON_AddItemToArray(nodes, node);
+    add_text(node, "node", items[i].node);
+    add_text(node, "op", items[i].op);
+    add_text(node, "provider", items[i].provider);
+    add_text(node, "reason", items[i].reason);
+  }
+}
+
 static void add_case(cJSON *cases, const oc_report *report, const oc_result *result) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddItemToArray(cases, object);
@@ -105,13 +131,14 @@ static void add_case(cJSON *cases, const oc_report *report, const oc_result *res
     oc_case_op_name(item->contract, op, sizeof op);
     add_text(object, "op", op);
     snprintf(seed, sizeof seed, "%" PRIu64, item->seed);
-    add_text(object, "seed", seed);
+    add_text(object, "seed", report->nodes ? NULL : seed);
   }
   add_text(object, "status", oc_status_name(result->status));
   add_text(object, "check", result->check);
   add_text(object, "inputs", result->inputs);
   add_text(object, "implementation", result->implementation);
   add_measure(object, result);
+  add_nodes(object, report, result);
   add_text(object, "message", result->message);
   if (result->status != OC_STATUS_PASS) add_text(object, "phase", oc_phase_name(result->phase));
   add_number(object, "attempts", result->attempts);
@@ -128,6 +155,7 @@ int32_t oc_report_json(const oc_report *report, char **out_text, ops_error *erro
   add_identity(root, "provider", &report->hello.candidate, report->candidate_hash);
   add_environment(root, report);
   add_identity(root, "oracle", &report->hello.oracle, report->oracle_hash);
+  if (report->nodes) add_sums(root, report->nodes->items, report->nodes->count);
   cJSON *cases = cJSON_AddArrayToObject(root, "cases");
   for (size_t i = 0; cases && i < report->count; ++i)
     add_case(cases, report, &report->results[i]);

@@ -198,6 +198,7 @@ char *oc_report_repeat(const oc_report *report, const oc_result *result) {
   const oc_report_setup *setup = &report->setup;
   fputs("opsconform", stream);
   put_option(stream, "provider", setup->provider);
+  put_option(stream, "onnx-tests", setup->onnx_tests);
   put_option(stream, "contracts", setup->contracts_given ? setup->contracts : NULL);
   put_option(stream, "oracle", setup->oracle);
   put_option(stream, "require", setup->require);
@@ -207,7 +208,8 @@ char *oc_report_repeat(const oc_report *report, const oc_result *result) {
   if (setup->profile != OC_PROFILE_STANDARD) {
     put_option(stream, "profile", oc_profile_name(setup->profile));
   }
-  fprintf(stream, " --timeout %g --seed %" PRIu64, setup->timeout, setup->seed);
+  fprintf(stream, " --timeout %g", setup->timeout);
+  if (!setup->onnx_tests) fprintf(stream, " --seed %" PRIu64, setup->seed);
   if (result->case_index != OC_NO_CASE) {
     put_option(stream, "filter", oc_report_id(report, result));
   }

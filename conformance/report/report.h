@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "cases/case.h"
+#include "report/nodes.h"
 #include "runner/result.h"
 #include "runner/worker.h"
 
@@ -25,6 +26,7 @@ typedef struct oc_report_setup {
   const char *provider;        // as given
   const char *contracts;       // folder or file
   bool contracts_given;        // by the user: then a repeat line names it
+  const char *onnx_tests;      // the folder of models that are the cases; NULL: contracts
   const char *oracle;          // NULL: the bundled one
   const char *require;         // NULL: none
   const char *filter;          // NULL: all
@@ -47,7 +49,8 @@ typedef struct oc_report {
   size_t count;
   size_t capacity;
   uint64_t counts[OC_STATUS_COUNT];
-  oc_hello hello;  // zero until a worker has said it
+  oc_hello hello;         // zero until a worker has said it
+  const oc_nodes *nodes;  // who ran the nodes of models; NULL: cases are no models
   char candidate_hash[65];
   char oracle_hash[65];
   char started[32];  // UTC, ISO 8601

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files belong to inputs by position, as in the official runner: input_0.pb is the first input
+// of the model. Where a model lists its weights among its inputs and there are fewer files than
+// inputs, they belong to those without a default.
+#include "onnx_tests/trial.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "onnx_tests/drawn.h"
+#include "ops_support/error.h"
+#include "report/nodes.h"
+
+// The values of one data set as they lie in files.
+typedef struct file_values {
+  opsrt_tensor *files[OC_ONNX_MAX_VALUES];
+  opsrt_value values[OC_ONNX_MAX_VALUES];
+  size_t count;
+} file_values;
+
+typedef struct trial {
+  const oc_onnx_bench *bench;
+  const oc_onnx_case *item;
+  const oc_drawn *drawn;
+  oc_result *result;
+  opsrt_session *session;
+  char data_set[64];  // "test_data_set_0"
+  file_values inputs, expected;
+  opsrt_result *outputs;
+  ops_error error;
+} trial;
+
+static double now_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void enter(trial *trial, oc_phase phase) {
+  trial->result->phase = phase;
+  oc_beacon_phase(trial->bench->beacon, phase);
+}
+
+static bool fail(trial *trial, const char *check, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool fail(trial *trial, const char *check, const char *format, ...) {
+  char text[sizeof trial->result->message];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return oc_result_end(trial->result, OC_STATUS_FAIL, check, "%s", text);
+}
+
+static bool fail_call(trial *trial, const char *check, int32_t status) {
+  return fail(trial, check, "%s%s%s: %s", trial->data_set, trial->data_set[0] ? ": " : "",
+              ops_status_name(status), trial->error.message);
+}
+
+// ---- The session ----------------------------------------------------------------------------
+
+static bool open_session(trial *trial) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/model.onnx", trial->item->folder);
+  const oc_onnx_bench *bench = trial->bench;
+  const opsrt_session_options options = {.model = {.path = path},
+                                         .providers = bench->providers,
+                                         .provider_count = bench->provider_count,
+                                         .provider_dir = bench->provider_dir,
+                                         .no_fallback = 1,
+                                         .workers = 1};
+  enter(trial, OC_PHASE_PREPARE);
+  const int32_t status = opsrt_session_create(&options, &trial->session, &trial->error);
+  return status == OPS_OK || fail_call(trial, OC_ONNX_CHECK_SESSION, status);
+}
+
+static const char *op_name(const opsrt_placement *node, char *text, size_t size) {
+  const bool standard = !node->domain[0] || strcmp(node->domain, "ai.onnx") == 0;
+  snprintf(text, size, "%s%s%s", standard ? "" : node->domain, standard ? "" : ".", node->op);
+  return text;
+}
+
+static void print_sums(const oc_node_run *runs, size_t count, char *text, size_t size) {
+  oc_node_sum sums[OC_NODES_MAX_PROVIDERS];
+  const size_t providers = oc_nodes_sum(runs, count, sums);
+  size_t used = 0;
+  text[0] = 0;
+  for (size_t i = 0; i < providers && used < size; ++i) {
+    used += (size_t)snprintf(text + used, size - used, "%s%s: %llu", i ? ", " : "",
+                             sums[i].provider, (unsigned long long)sums[i].count);
+  }
+}
+
+// Who runs which node, for the result and the list.
+static bool note_nodes(trial *trial) {
+  typedef char op_text[160];
+  const size_t count = opsrt_session_placement_count(trial->session);
+  oc_node_run *runs = calloc(count + 1, sizeof *runs);
+  op_text *ops = calloc(count + 1, sizeof *ops);
+  int32_t status = OPS_ERROR_OUT_OF_MEMORY;
+  if (runs && ops) {
+    for (size_t i = 0; i < count; ++i) {
+      const opsrt_placement *node = opsrt_session_placement(trial->session, i);
+      runs[i] = (oc_node_run){.node = node->node,
+                              .op = op_name(node, ops[i], sizeof ops[i]),
+                              .provider = node->provider,
+                              .reason = node->reason};
+    }
+    print_sums(runs, count, trial->result->implementation,
+               sizeof trial->result->implementation);
+    status = oc_nodes_append(trial->bench->nodes, trial->result->case_index, runs, count,
+                             &trial->error);
+  }
+  free(runs);
+  free(ops);
+  return status == OPS_OK || fail_call(trial, OC_ONNX_CHECK_SESSION, status);
+}
+
+// ---- Files ----------------------------------------------------------------------------------
+
+static bool name_file(const trial *trial, const char *kind, size_t index, char *path,
+                      size_t size) {
+  const int used = snprintf(path, size, "%s/%s/%s_%zu.pb", trial->item->folder, trial->data_set,
+                            kind, index);
+  return used > 0 && (size_t)used < size;
+}
+
+static bool read_values(trial *trial, const char *kind, file_values *values) {
+  char path[PATH_MAX];
+  while (name_file(trial, kind, values->count, path, sizeof path) && access(path, F_OK) == 0) {
+    if (values->count == OC_ONNX_MAX_VALUES) {
+      return fail(trial, OC_ONNX_CHECK_FILES, "%s: expected at most %d files %s_I.pb",
+                  trial->data_set, OC_ONNX_MAX_VALUES, kind);
+    }
+    opsrt_tensor **file = &values->files[values->count];
+    const int32_t status = opsrt_tensor_read(path, file, &trial->error);
+    if (status != OPS_OK) return fail_call(trial, OC_ONNX_CHECK_FILES, status);
+    values->values[values->count++] = *opsrt_tensor_value(*file);
+  }
+  return true;
+}
+
+static void release_values(file_values *values) {
+  for (size_t i = 0; i < values->count; ++i) opsrt_tensor_destroy(values->files[i]);
+  values->count = 0;
+}
+
+static void print_inputs(trial *trial) {
+  char text[128];
+  size_t used = 0;
+  const size_t size = sizeof trial->result->inputs;
+  for (size_t i = 0; i < trial->inputs.count && used < size; ++i) {
+    oc_allclose_describe(&trial->inputs.values[i], text, sizeof text);
+    used += (size_t)snprintf(trial->result->inputs + used, size - used, "%s%s", i ? ", " : "",
+                             text);
+  }
+}
+
+// Gives the values of the files the names of the model's inputs.
+static bool name_inputs(trial *trial) {
+  const uint64_t count = opsrt_session_input_count(trial->session);
+  const bool all = trial->inputs.count == count;
+  size_t named = 0;
+  for (uint64_t i = 0; i < count && named < trial->inputs.count; ++i) {
+    const opsrt_info *info = opsrt_session_input(trial->session, i);
+    if (all || !info->optional) trial->inputs.values[named++].name = info->name;
+  }
+  if (named == trial->inputs.count) return true;
+  return fail(trial, OC_ONNX_CHECK_FILES,
+              "%s: the model has %zu inputs without a value of their own, found %zu files "
+              "input_I.pb",
+              trial->data_set, named, trial->inputs.count);
+}
+
+// ---- Comparing ------------------------------------------------------------------------------
+
+static bool count_outputs(trial *trial) {
+  const uint64_t count = opsrt_result_count(trial->outputs);
+  if (count == trial->expected.count) return true;
+  return fail(trial, OC_ONNX_CHECK_VALUES, "%s: expected %zu outputs, found %llu",
+              trial->data_set, trial->expected.count, (unsigned long long)count);
+}
+
+// The worst of all outputs stays in the result.
+static void keep_difference(oc_result *result, const oc_difference *difference, int32_t output,
+                            bool failed) {
+  if (!failed && !(difference->measured && difference->error > result->error)) return;
+  result->measured = difference->measured;
+  result->error = difference->error;
+  result->output = output;
+  result->element = difference->measured ? difference->element : -1;
+  snprintf(result->expected, sizeof result->expected, "%s", difference->expected);
+  snprintf(result->got, sizeof result->got, "%s", difference->got);
+}
+
+static bool compare_outputs(trial *trial) {
+  const oc_closeness tolerance = {trial->item->rtol, trial->item->atol};
+  oc_result *result = trial->result;
+  result->limit = 1;
+  snprintf(result->metric, sizeof result->metric, "allclose");
+  for (size_t i = 0; i < trial->expected.count; ++i) {
+    oc_difference difference = {.element = -1};
+    const opsrt_value *output = opsrt_result_output(trial->outputs, i);
+    const bool close = oc_allclose(&trial->expected.values[i], output, tolerance, &difference);
+    keep_difference(result, &difference, (int32_t)i, !close);
+    if (!close) {
+      return fail(trial, OC_ONNX_CHECK_VALUES, "%s, output '%s': %s", trial->data_set,
+                  output->name, difference.message);
+    }
+  }
+  return true;
+}
+
+static bool check_draws(trial *trial) {
+  opsrt_value *outputs = calloc(trial->expected.count + 1, sizeof *outputs);
+  if (!outputs) return fail(trial, OC_ONNX_CHECK_DRAWN, "no memory for the outputs");
+  for (size_t i = 0; i < trial->expected.count; ++i) {
+    outputs[i] = *opsrt_result_output(trial->outputs, i);
+  }
+  const oc_drawn_values values = {.inputs = trial->inputs.values,
+                                  .input_count = trial->inputs.count,
+                                  .expected = trial->expected.values,
+                                  .outputs = outputs,
+                                  .output_count = trial->expected.count};
+  oc_difference difference = {.element = -1};
+  const bool plausible = oc_drawn_check(trial->drawn, &values, &difference);
+  free(outputs);
+  if (plausible) return true;
+  keep_difference(trial->result, &difference, -1, true);
+  return fail(trial, OC_ONNX_CHECK_DRAWN, "%s: %s", trial->data_set, difference.message);
+}
+
+// ---- Data sets ------------------------------------------------------------------------------
+
+static bool judge_data_set(trial *trial) {
+  enter(trial, OC_PHASE_INPUTS);
+  if (!read_values(trial, "input", &trial->inputs) ||
+      !read_values(trial, "output", &trial->expected)) {
+    return false;
+  }
+  print_inputs(trial);
+  if (!name_inputs(trial)) return false;
+  enter(trial, OC_PHASE_EXECUTE);
+  const int32_t status = opsrt_session_run(trial->session, trial->inputs.values,
+                                           trial->inputs.count, &trial->outputs, &trial->error);
+  if (status != OPS_OK) return fail_call(trial, OC_ONNX_CHECK_RUN, status);
+  enter(trial, OC_PHASE_COMPARE);
+  if (!count_outputs(trial)) return false;
+  return trial->drawn ? check_draws(trial) : compare_outputs(trial);
+}
+
+static bool run_data_set(trial *trial, unsigned number) {
+  snprintf(trial->data_set, sizeof trial->data_set, "test_data_set_%u", number);
+  const bool passed = judge_data_set(trial);
+  opsrt_result_destroy(trial->outputs);
+  trial->outputs = NULL;
+  release_values(&trial->inputs);
+  release_values(&trial->expected);
+  return passed;
+}
+
+static int compare_numbers(const void *a, const void *b) {
+  const unsigned left = *(const unsigned *)a, right = *(const unsigned *)b;
+  return (left > right) - (left < right);
+}
+
+// The numbers of the data sets, sorted. False if the folder cannot be read or has too many.
+static bool list_data_sets(const trial *trial, unsigned *numbers, size_t *out_count) {
+  DIR *stream = opendir(trial->item->folder);
+  *out_count = 0;
+  if (!stream) return false;
+  const struct dirent *entry;
+  bool fits = true;
+  while (fits && (entry = readdir(stream))) {
+    unsigned number;
+    int end = 0;
+    if (sscanf(entry->d_name, "test_data_set_%u%n", &number, &end) != 1) continue;
+    if (entry->d_name[end]) continue;
+    fits = *out_count < OC_ONNX_MAX_DATA_SETS;
+    if (fits) numbers[(*out_count)++] = number;
+  }
+  closedir(stream);
+  qsort(numbers, *out_count, sizeof *numbers, compare_numbers);
+  return fits;
+}
+
+static bool run_data_sets(trial *trial) {
+  unsigned numbers[OC_ONNX_MAX_DATA_SETS];
+  size_t count = 0;
+  if (!list_data_sets(trial, numbers, &count) || count == 0) {
+    return fail(trial, OC_ONNX_CHECK_FILES,
+                "'%s': expected 1 to %d folders test_data_set_N, found %zu that can be read",
+                trial->item->folder, OC_ONNX_MAX_DATA_SETS, count);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!run_data_set(trial, numbers[i])) return false;
+  }
+  return true;
+}
+
+// What a report should say of a case that passed: how its judgement differs from the usual.
+static void pass(trial *trial) {
+  const oc_onnx_case *item = trial->item;
+  char text[sizeof trial->result->message] = "";
+  if (trial->drawn) {
+    snprintf(text, sizeof text, "random: %s. %s", trial->drawn->what, trial->drawn->reason);
+  } else if (item->rtol != OC_ONNX_RTOL || item->atol != OC_ONNX_ATOL) {
+    snprintf(text, sizeof text, "rtol %g, atol %g: %s", item->rtol, item->atol,
+             item->reason ? item->reason : "as data.json says");
+  }
+  oc_result_end(trial->result, OC_STATUS_PASS, "", "%s", text);
+}
+
+void oc_onnx_trial_run(const oc_onnx_bench *bench, uint32_t index, oc_result *out_result) {
+  const double start = now_seconds();
+  *out_result = (oc_result){.case_index = index, .attempts = 1, .output = -1, .element = -1};
+  trial *trial = calloc(1, sizeof *trial);
+  if (!trial) {
+    oc_result_end(out_result, OC_STATUS_NOT_RUN, OC_ONNX_CHECK_FILES, "no memory for a case");
+    return;
+  }
+  trial->bench = bench;
+  trial->item = &bench->suite->items[index];
+  trial->drawn = oc_drawn_find(bench->suite->cases.items[index].id);
+  trial->result = out_result;
+  trial->error.struct_size = sizeof trial->error;
+  if (open_session(trial) && note_nodes(trial) && run_data_sets(trial)) pass(trial);
+  oc_beacon_phase(bench->beacon, OC_PHASE_DESTROY);
+  opsrt_session_destroy(trial->session);
+  oc_beacon_phase(bench->beacon, OC_PHASE_IDLE);
+  free(trial);
+  out_result->seconds = now_seconds() - start;
+}

@@ -134,18 +134,30 @@ static bool name_file(const trial *trial, const char *kind, size_t index, char *
   return used > 0 && (size_t)used < size;
 }
 
-static bool read_values(trial *trial, const char *kind, file_values *values) {
+// How many files there are, from number 0 on. False if there are too many.
+static bool count_files(trial *trial, const char *kind, size_t *out_count) {
   char path[PATH_MAX];
-  while (name_file(trial, kind, values->count, path, sizeof path) && access(path, F_OK) == 0) {
-    if (values->count == OC_ONNX_MAX_VALUES) {
-      return fail(trial, OC_ONNX_CHECK_FILES, "%s: expected at most %d files %s_I.pb",
-                  trial->data_set, OC_ONNX_MAX_VALUES, kind);
-    }
-    opsrt_tensor **file = &values->files[values->count];
-    const int32_t status = opsrt_tensor_read(path, file, &trial->error);
-    if (status != OPS_OK) return fail_call(trial, OC_ONNX_CHECK_FILES, status);
-    values->values[values->count++] = *opsrt_tensor_value(*file);
+  size_t count = 0;
+  while (name_file(trial, kind, count, path, sizeof path) && access(path, F_OK) == 0) {
+    if (count++ < OC_ONNX_MAX_VALUES) continue;
+    return fail(trial, OC_ONNX_CHECK_FILES, "%s: expected at most %d files %s_I.pb",
+                trial->data_set, OC_ONNX_MAX_VALUES, kind);
   }
+  *out_count = count;
+  return true;
+}
+
+static bool read_value(trial *trial, const char *kind, const opsrt_info *info,
+                       file_values *values) {
+  char path[PATH_MAX];
+  opsrt_tensor **file = &values->files[values->count];
+  if (!name_file(trial, kind, values->count, path, sizeof path)) {
+    return fail(trial, OC_ONNX_CHECK_FILES, "'%s': the path is too long", trial->item->folder);
+  }
+  const int32_t status = opsrt_tensor_read(path, file, &trial->error);
+  if (status != OPS_OK) return fail_call(trial, OC_ONNX_CHECK_FILES, status);
+  values->values[values->count] = *opsrt_tensor_value(*file);
+  values->values[values->count++].name = info->name;
   return true;
 }
 
@@ -165,30 +177,40 @@ static void print_inputs(trial *trial) {
   }
 }
 
-// Gives the values of the files the names of the model's inputs.
-static bool name_inputs(trial *trial) {
-  const uint64_t count = opsrt_session_input_count(trial->session);
-  const bool all = trial->inputs.count == count;
-  size_t named = 0;
-  for (uint64_t i = 0; i < count && named < trial->inputs.count; ++i) {
+static bool read_inputs(trial *trial) {
+  const uint64_t inputs = opsrt_session_input_count(trial->session);
+  size_t files = 0;
+  if (!count_files(trial, "input", &files)) return false;
+  for (uint64_t i = 0; i < inputs && trial->inputs.count < files; ++i) {
     const opsrt_info *info = opsrt_session_input(trial->session, i);
-    if (all || !info->optional) trial->inputs.values[named++].name = info->name;
+    if (files != inputs && info->optional) continue;
+    if (!read_value(trial, "input", info, &trial->inputs)) return false;
   }
-  if (named == trial->inputs.count) return true;
+  print_inputs(trial);
+  if (trial->inputs.count == files) return true;
   return fail(trial, OC_ONNX_CHECK_FILES,
               "%s: the model has %zu inputs without a value of their own, found %zu files "
               "input_I.pb",
-              trial->data_set, named, trial->inputs.count);
+              trial->data_set, trial->inputs.count, files);
+}
+
+static bool read_outputs(trial *trial) {
+  const uint64_t outputs = opsrt_session_output_count(trial->session);
+  size_t files = 0;
+  if (!count_files(trial, "output", &files)) return false;
+  if (files != outputs) {
+    return fail(trial, OC_ONNX_CHECK_FILES,
+                "%s: the model has %llu outputs, found %zu files output_I.pb", trial->data_set,
+                (unsigned long long)outputs, files);
+  }
+  for (uint64_t i = 0; i < outputs; ++i) {
+    const opsrt_info *info = opsrt_session_output(trial->session, i);
+    if (!read_value(trial, "output", info, &trial->expected)) return false;
+  }
+  return true;
 }
 
 // ---- Comparing ------------------------------------------------------------------------------
-
-static bool count_outputs(trial *trial) {
-  const uint64_t count = opsrt_result_count(trial->outputs);
-  if (count == trial->expected.count) return true;
-  return fail(trial, OC_ONNX_CHECK_VALUES, "%s: expected %zu outputs, found %llu",
-              trial->data_set, trial->expected.count, (unsigned long long)count);
-}
 
 // The worst of all outputs stays in the result.
 static void keep_difference(oc_result *result, const oc_difference *difference, int32_t output,
@@ -243,18 +265,12 @@ static bool check_draws(trial *trial) {
 
 static bool judge_data_set(trial *trial) {
   enter(trial, OC_PHASE_INPUTS);
-  if (!read_values(trial, "input", &trial->inputs) ||
-      !read_values(trial, "output", &trial->expected)) {
-    return false;
-  }
-  print_inputs(trial);
-  if (!name_inputs(trial)) return false;
+  if (!read_inputs(trial) || !read_outputs(trial)) return false;
   enter(trial, OC_PHASE_EXECUTE);
   const int32_t status = opsrt_session_run(trial->session, trial->inputs.values,
                                            trial->inputs.count, &trial->outputs, &trial->error);
   if (status != OPS_OK) return fail_call(trial, OC_ONNX_CHECK_RUN, status);
   enter(trial, OC_PHASE_COMPARE);
-  if (!count_outputs(trial)) return false;
   return trial->drawn ? check_draws(trial) : compare_outputs(trial);
 }
 

@@ -2,6 +2,8 @@
 //
 // Operators on maps: CastMap, DictVectorizer, ZipMap. Maps arrive as host values; their entries
 // are keys and items of rank 0.
+#include <stdlib.h>
+
 #include "ml.h"
 #include "ml_mapping.h"
 #include "ml_operators.h"
@@ -69,14 +71,26 @@ static int32_t prepare_cast_map(ref_prepare *p) {
   return s->sparse ? ref_set_shape(p, 0, 2, (int64_t[]){1, s->length}) : OPS_OK;
 }
 
-// How many keys of the map are smaller.
-static int32_t rank_of(const ref_run *run, uint64_t size, int64_t key, int64_t *out) {
+// An entry by its key.
+typedef struct place {
+  int64_t key;
+  uint64_t index;
+} place;
+
+static int compare_places(const void *left, const void *right) {
+  int64_t a = ((const place *)left)->key, b = ((const place *)right)->key;
+  return a < b ? -1 : a > b;
+}
+
+// Fills `places` in ascending order of the keys.
+static int32_t sort_entries(const ref_run *run, uint64_t size, place *places) {
   entry e;
-  *out = 0;
   for (uint64_t i = 0; i < size; ++i) {
     RETURN_IF_ERROR(get_entry(run, i, &e));
-    *out += ref_int_at(&e.key, 0) < key;
+    if (e.key.type != OPS_TYPE_INT64) return ref_refuse(run, "input X: expected int64 keys");
+    places[i] = (place){ref_int_at(&e.key, 0), i};
   }
+  if (size > 0) qsort(places, size, sizeof *places, compare_places);
   return OPS_OK;
 }
 
@@ -113,25 +127,38 @@ static int32_t clear(const ref_run *run, const ref_view *y) {
   return OPS_OK;
 }
 
-static int32_t execute_cast_map(ref_run *run) {
+static int32_t write_entries(ref_run *run, uint64_t size, place *places) {
   const cast_state *s = run->state;
-  uint64_t size;
   entry e;
-  RETURN_IF_ERROR(map_size(run, &size));
+  RETURN_IF_ERROR(sort_entries(run, size, places));
   if (!s->sparse) RETURN_IF_ERROR(ref_set_output(run, 0, 2, (int64_t[]){1, (int64_t)size}));
   const ref_view *y = &run->outputs[0];
   RETURN_IF_ERROR(clear(run, y));
   for (uint64_t i = 0; i < size; ++i) {
-    RETURN_IF_ERROR(get_entry(run, i, &e));
-    if (e.key.type != OPS_TYPE_INT64) return ref_refuse(run, "input X: expected int64 keys");
-    int64_t column = ref_int_at(&e.key, 0);
-    if (!s->sparse) RETURN_IF_ERROR(rank_of(run, size, column, &column));
+    int64_t column = s->sparse ? places[i].key : (int64_t)i;
     if (column < 0 || column >= y->dims[1])
       return ref_refuse(run, "input X: key %lld is outside [0, %lld) of attribute max_map",
                         (long long)column, (long long)y->dims[1]);
+    RETURN_IF_ERROR(get_entry(run, places[i].index, &e));
     RETURN_IF_ERROR(write_cast(run, &e.item, y, column * y->strides[1]));
   }
   return OPS_OK;
+}
+
+// The number of entries is known here and not before, so that their order needs memory now.
+static int32_t execute_cast_map(ref_run *run) {
+  const ops_kernel *kernel = run->kernel;
+  uint64_t size, bytes;
+  RETURN_IF_ERROR(map_size(run, &size));
+  place *places = NULL;
+  if (!__builtin_mul_overflow(size + 1, sizeof *places, &bytes))
+    places = kernel->api->allocate(kernel->host, bytes, 16);
+  if (places == NULL)
+    return ref_fail(kernel, run->error, OPS_ERROR_OUT_OF_MEMORY,
+                    "no memory for the order of %llu entries", (unsigned long long)size);
+  int32_t status = write_entries(run, size, places);
+  kernel->api->free(kernel->host, places);
+  return status;
 }
 
 const ref_op ref_cast_map = {sizeof(cast_state), prepare_cast_map, execute_cast_map, NULL,

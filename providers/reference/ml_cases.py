@@ -144,6 +144,8 @@ def vectors():
                 yield "SVMClassifier", 1, {**model, "post_transform": transform}, [real(4, 3)], 2
             model = {**model, "prob_a": floats(pairs, -2, -1), "prob_b": floats(pairs)}
             yield "SVMClassifier", 1, model, [real(5, 3)], 2
+    yield ("SVMClassifier", 1, {"kernel_params": [0.0, 0.0, 0.0], "coefficients": floats(9),
+                                "rho": [0.2], "classlabels_ints": [4, 5, 6]}, [real(6, 3)], 2)
     yield ("SVMRegressor", 1, {"kernel_params": [0.0, 0.0, 0.0], "coefficients": floats(3),
                                "rho": [0.2]}, [real(4, 3)], 1)
 
@@ -225,6 +227,53 @@ def trees():
     yield ("TreeEnsembleClassifier", 1,
            {**forest(4, 3, 2, "class", False, [1]), "classlabels_int64s": [3, 4]},
            [rows_with_gaps(20)], 2)
+
+
+def ensemble(trees, depth, targets, dtype, members):
+    """TreeEnsemble: full trees, whose leaves are apart from the nodes."""
+    inner = 2**depth - 1
+    a = {name: [] for name in ["nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids",
+                               "nodes_trueleafs", "nodes_falseleafs", "leaf_targetids",
+                               "nodes_missing_value_tracks_true", "tree_roots"]}
+    splits, modes, weights, sets = [], [], [], []
+    for tree in range(trees):
+        a["tree_roots"].append(tree * inner)
+        for node in range(inner):
+            mode = int(random.randint(7 if members else 6))
+            modes.append(mode)
+            splits.append(0.0 if mode == 6 else random.randint(-3, 4) / 2)
+            sets += [-2.0, -1.0, 1.0, 2.0, numpy.nan][random.randint(4):] if mode == 6 else []
+            a["nodes_featureids"].append(int(random.randint(4)))
+            a["nodes_missing_value_tracks_true"].append(int(random.randint(2)))
+            for side, child in [("true", 2 * node + 1), ("false", 2 * node + 2)]:
+                leaf = child >= inner
+                a[f"nodes_{side}leafs"].append(int(leaf))
+                a[f"nodes_{side}nodeids"].append(
+                    tree * (inner + 1) + child - inner if leaf else tree * inner + child)
+        a["leaf_targetids"] += [int(random.randint(targets)) for _ in range(inner + 1)]
+        weights += floats(inner + 1)
+    if members:
+        a["membership_values"] = numpy.array(sets, dtype)
+    return {**a, "n_targets": targets, "nodes_splits": numpy.array(splits, dtype),
+            "nodes_modes": numpy.array(modes, numpy.uint8),
+            "leaf_weights": numpy.array(weights, dtype)}
+
+
+def ensembles():
+    for dtype in [numpy.float32, numpy.float64]:
+        for aggregate in range(4):
+            for targets in [1, 3]:
+                yield ("TreeEnsemble", 5, {**ensemble(6, 3, targets, dtype, False),
+                                           "aggregate_function": aggregate},
+                       [rows_with_gaps(20, dtype)], 1)
+        # Sets in one tree: onnxruntime walks it in the order of its nodes.
+        # Whole numbers: onnxruntime truncates what it looks up in a set.
+        yield ("TreeEnsemble", 5, ensemble(3, 3, 2, dtype, True),
+               [whole(20, 4, dtype=dtype)], 1)
+        for transform in [0, 3]:  # it numbers SOFTMAX and LOGISTIC the other way round
+            yield ("TreeEnsemble", 5, {**ensemble(4, 2, 3, dtype, False),
+                                       "post_transform": transform},
+                   [rows_with_gaps(9, dtype)], 1)
 
 
 def strings():
@@ -340,7 +389,7 @@ def make_case(number, op, opset, attributes, inputs, output_count):
 
 
 def main():
-    groups = [features, labels, linear, vectors, trees, strings, texts]
+    groups = [features, labels, linear, vectors, trees, ensembles, strings, texts]
     rows = [row for group in groups for row in group()]
     cases = [make_case(i, *row) for i, row in enumerate(rows)]
     writer = onnx_cases.Writer()

@@ -349,6 +349,56 @@ static void trees_that_are_none_are_refused(void **state) {
   finish(&x, 1);
 }
 
+// A dense tensor of rank 1 as an attribute.
+#define TENSOR(text, number, c_type, ...)                                                  \
+  ATTRIBUTE(text, OPS_ATTRIBUTE_TENSOR, 1,                                                 \
+            .constants = (const ops_constant *const[]){&(const ops_constant){              \
+                .struct_size = sizeof(ops_constant),                                       \
+                .rank = 1,                                                                 \
+                .dims = (const int64_t[]){SIZE(c_type, __VA_ARGS__)},                      \
+                .dense = {.kind = OPS_ARG_TENSOR,                                          \
+                          .memory_kind = OPS_MEMORY_HOST,                                  \
+                          .tensor = {.dims = (const int64_t[]){SIZE(c_type, __VA_ARGS__)}, \
+                                     .strides = (const int64_t[]){1},                      \
+                                     .memory = (c_type[]){__VA_ARGS__},                    \
+                                     .byte_size = sizeof((const c_type[]){__VA_ARGS__}),   \
+                                     .type = number,                                       \
+                                     .rank = 1}}}})
+
+static void check_members(int64_t transform, const double *expected) {
+  // The feature is in {0.5, 2}: leaf 0, for target 0, else leaf 1, for target 1.
+  const ops_attribute attributes[] = {
+      TENSOR("nodes_modes", OPS_TYPE_UINT8, uint8_t, 6),
+      TENSOR("nodes_splits", OPS_TYPE_FLOAT, float, 0),
+      TENSOR("leaf_weights", OPS_TYPE_FLOAT, float, 1, 2),
+      TENSOR("membership_values", OPS_TYPE_FLOAT, float, 0.5f, 2, NAN),
+      INTS("nodes_featureids", 0),
+      INTS("nodes_truenodeids", 0),
+      INTS("nodes_falsenodeids", 1),
+      INTS("nodes_trueleafs", 1),
+      INTS("nodes_falseleafs", 1),
+      INTS("leaf_targetids", 0, 1),
+      INTS("tree_roots", 0),
+      INT("n_targets", 2),
+      INT("post_transform", transform)};
+  test_tensor x = tensor(OPS_TYPE_FLOAT, 2, (int64_t[]){2, 1}, (float[]){0.5f, 0.75f});
+  test_tensor y[1] = {{0}};
+  ops_error error;
+  assert_int_equal(RUN("TreeEnsemble", 5, attributes, &x, y, &error), OPS_OK);
+  for (int i = 0; i < 4; ++i) assert_true(fabs(FLOAT_AT(*y, i) - expected[i]) < 1e-6);
+  finish(&x, 1);
+  finish(y, 1);
+}
+
+static void tree_ensemble_numbers_its_transforms(void **state) {
+  (void)state;
+  const double e = exp(1), e2 = exp(2);
+  check_members(0, (double[]){1, 0, 0, 2});
+  check_members(1, (double[]){e / (1 + e), 1 / (1 + e), 1 / (1 + e2), e2 / (1 + e2)});
+  check_members(2, (double[]){e / (1 + e), 0.5, 0.5, e2 / (1 + e2)});
+  check_members(3, (double[]){1, 0, 0, 1});
+}
+
 // ---- Labels --------------------------------------------------------------------------------
 
 static void encode_nan(int32_t opset, const int64_t *expected) {
@@ -411,6 +461,7 @@ int main(void) {
       cmocka_unit_test(probit_inverts_the_normal_distribution),
       cmocka_unit_test(the_top_class_has_the_largest_score),
       cmocka_unit_test(trees_that_are_none_are_refused),
+      cmocka_unit_test(tree_ensemble_numbers_its_transforms),
       cmocka_unit_test(label_encoder_compares_bits_then_values),
       cmocka_unit_test(label_encoder_has_a_default_for_each_type),
       cmocka_unit_test(unknown_categories_are_refused_on_demand),

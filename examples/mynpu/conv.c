@@ -3,6 +3,7 @@
 // Conv in two dimensions: direct convolution that keeps kBlock output channels of one output
 // row in accumulators, as a matrix unit would. One task is a row of one block of channels of
 // one image; the order of additions is the same whatever the number of cores.
+#include <ops_support/claim.h>
 #include <ops_support/error.h>
 #include <ops_support/node.h>
 #include <ops_support/tensor.h>
@@ -16,8 +17,8 @@ enum { kAutoPadNone, kAutoPadUpper, kAutoPadLower, kAutoPadValid };
 static int32_t claim(const ops_node *node, ops_claim *out_claim) {
   const int32_t rank = ops_node_input(node, 0)->type->rank;
   if (rank == 4) return OPS_OK;
-  return npu_refuse(out_claim, OPS_REASON_SHAPE, "X has rank %d, the matrix unit takes rank 4",
-                    rank);
+  return ops_claim_refuse(out_claim, OPS_REASON_SHAPE,
+                          "X has rank %d, the matrix unit takes rank 4", rank);
 }
 
 // Copies a list attribute of two (or four) numbers; absent means `fallback`.

@@ -6,23 +6,9 @@
 #include <ops_support/error.h>
 #include <ops_support/node.h>
 #include <ops_support/tensor.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "npu.h"
-
-int32_t npu_refuse(ops_claim *claim, int32_t reason, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  const int size = vsnprintf(claim->text, sizeof claim->text, format, args);
-  va_end(args);
-  claim->answer = OPS_CLAIM_UNSUPPORTED;
-  claim->reason = reason;
-  claim->text_size = size < 0 ? 0 : (uint32_t)size;
-  if (claim->text_size >= sizeof claim->text) claim->text_size = sizeof claim->text - 1;
-  return OPS_OK;
-}
 
 static int32_t kernel_claim(ops_device *device, const ops_kernel_def *def, const ops_node *node,
                             ops_claim *claim, ops_error *error) {

@@ -140,10 +140,6 @@ struct npu_op {
   void (*run)(const ops_prepared *prepared, ops_instance *instance, void *const args[kMaxArgs]);
 };
 
-// Fills a refusal.
-int32_t npu_refuse(ops_claim *claim, int32_t reason, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 extern const npu_op npu_op_relu, npu_op_add, npu_op_sub, npu_op_mul, npu_op_matmul, npu_op_conv;
 extern const ops_kernel_api npu_kernel_api;
 

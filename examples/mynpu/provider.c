@@ -28,15 +28,12 @@ static const ops_alias_def kBinaryAlias[] = {ALIAS(0), ALIAS(1)};
   .flags = OPS_KERNEL_REENTRANT | OPS_KERNEL_ASYNC, .dynamic_shape = OPS_DYNAMIC_FULL,         \
   .determinism = OPS_DETERMINISM_BITWISE, .accumulation_type = OPS_TYPE_FLOAT,                 \
   .api = &npu_kernel_api, .context = &op_row
-#define ALIASES(array)                                                 \
-  .aliases = (array), .alias_count = sizeof(array) / sizeof(array)[0], \
-  .alias_stride = sizeof(array)[0]
 
 static const ops_kernel_def kKernels[] = {
-    {DEF("Relu", 6, npu_op_relu, kUnaryInputs), ALIASES(kUnaryAlias)},
-    {DEF("Add", 7, npu_op_add, kBinaryInputs), ALIASES(kBinaryAlias)},
-    {DEF("Sub", 7, npu_op_sub, kBinaryInputs), ALIASES(kBinaryAlias)},
-    {DEF("Mul", 7, npu_op_mul, kBinaryInputs), ALIASES(kBinaryAlias)},
+    {DEF("Relu", 6, npu_op_relu, kUnaryInputs), OPS_ALIASES(kUnaryAlias)},
+    {DEF("Add", 7, npu_op_add, kBinaryInputs), OPS_ALIASES(kBinaryAlias)},
+    {DEF("Sub", 7, npu_op_sub, kBinaryInputs), OPS_ALIASES(kBinaryAlias)},
+    {DEF("Mul", 7, npu_op_mul, kBinaryInputs), OPS_ALIASES(kBinaryAlias)},
     {DEF("MatMul", 1, npu_op_matmul, kBinaryInputs)},
     {DEF("Conv", 1, npu_op_conv, kConvInputs)},
 };

@@ -3,10 +3,10 @@
 // Which definition takes a node. A definition is tried by a fixed sequence of tests, each of
 // which can refuse with a reason; when none claims, the refusal of the one that got furthest is
 // reported, since that is the one its author will want to mend.
+#include <ops_support/claim.h>
 #include <ops_support/error.h>
 #include <ops_support/node.h>
 #include <ops_support/tensor.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,21 +35,7 @@ const ops_arg_def *ops_kernel_def_output(const ops_kernel_def *def, uint64_t ind
   return arg_at(def->outputs, def->output_count, def->output_stride, index);
 }
 
-static int __attribute__((format(printf, 3, 4)))
-refuse(ops_claim *claim, int32_t reason, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  const int size = vsnprintf(claim->text, sizeof claim->text, format, args);
-  va_end(args);
-  claim->answer = OPS_CLAIM_UNSUPPORTED;
-  claim->reason = reason;
-  claim->text_size = size < 0                            ? 0
-                     : (size_t)size < sizeof claim->text ? (uint32_t)size
-                                                         : sizeof claim->text - 1;
-  return 0;
-}
-
-// Each test returns 1 to go on, or 0 with the claim filled.
+// Each test returns 1 to go on, or 0 with the claim filled, as ops_claim_refuse leaves it.
 typedef int (*claim_test)(const query *q, const ops_kernel_def *def, ops_claim *claim);
 
 static int test_opset(const query *q, const ops_kernel_def *def, ops_claim *claim) {
@@ -57,8 +43,8 @@ static int test_opset(const query *q, const ops_kernel_def *def, ops_claim *clai
     return 1;
   char until[16] = "newest";
   if (def->until) snprintf(until, sizeof until, "%d", def->until);
-  return refuse(claim, OPS_REASON_OPERATOR, "opset %d is outside [%d, %s]", q->node->opset,
-                def->since, until);
+  return ops_claim_refuse(claim, OPS_REASON_OPERATOR, "opset %d is outside [%d, %s]",
+                          q->node->opset, def->since, until);
 }
 
 // The inputs of the operator itself: those in front of the operands of the chain.
@@ -70,25 +56,27 @@ static int test_arity(const query *q, const ops_kernel_def *def, ops_claim *clai
   const uint64_t own = own_inputs(q->node);
   for (uint64_t i = 0; i < own; ++i)
     if (ops_node_input(q->node, i) && !ops_kernel_def_input(def, i))
-      return refuse(claim, OPS_REASON_ARITY, "input %llu is given, the kernel takes %llu",
-                    (unsigned long long)i, (unsigned long long)def->input_count);
+      return ops_claim_refuse(claim, OPS_REASON_ARITY,
+                              "input %llu is given, the kernel takes %llu",
+                              (unsigned long long)i, (unsigned long long)def->input_count);
   for (uint64_t i = 0; i < def->input_count; ++i) {
     const ops_arg_def *arg = OPS_AT(ops_arg_def, def->inputs, def->input_stride, i);
     const int given = i < own && ops_node_input(q->node, i) != NULL;
     if (!given && !(arg->flags & OPS_ARG_OPTIONAL))
-      return refuse(claim, OPS_REASON_ARITY, "the kernel needs input %llu '%.*s'",
-                    (unsigned long long)i, OPS_STR_FMT(arg->name));
+      return ops_claim_refuse(claim, OPS_REASON_ARITY, "the kernel needs input %llu '%.*s'",
+                              (unsigned long long)i, OPS_STR_FMT(arg->name));
   }
   for (uint64_t i = 0; i < q->node->output_count; ++i)
     if (ops_node_output(q->node, i) && !ops_kernel_def_output(def, i))
-      return refuse(claim, OPS_REASON_ARITY, "output %llu is used, the kernel has %llu",
-                    (unsigned long long)i, (unsigned long long)def->output_count);
+      return ops_claim_refuse(claim, OPS_REASON_ARITY,
+                              "output %llu is used, the kernel has %llu", (unsigned long long)i,
+                              (unsigned long long)def->output_count);
   for (uint64_t i = 0; i < def->output_count; ++i) {
     const ops_arg_def *arg = OPS_AT(ops_arg_def, def->outputs, def->output_stride, i);
     if (!ops_node_output(q->node, i) && !(arg->flags & OPS_ARG_OPTIONAL))
-      return refuse(claim, OPS_REASON_ARITY,
-                    "the kernel writes output %llu '%.*s', the node has none",
-                    (unsigned long long)i, OPS_STR_FMT(arg->name));
+      return ops_claim_refuse(claim, OPS_REASON_ARITY,
+                              "the kernel writes output %llu '%.*s', the node has none",
+                              (unsigned long long)i, OPS_STR_FMT(arg->name));
   }
   return 1;
 }
@@ -116,7 +104,7 @@ static int test_arg_type(const char *what, uint64_t index, const ops_arg_def *ar
   if (!operand || accepts_type(arg, operand->type)) return 1;
   char types[160];
   print_types(arg->types, types, sizeof types);
-  return refuse(
+  return ops_claim_refuse(
       claim, OPS_REASON_TYPE, "%s %llu '%.*s' is %s, the kernel takes %s", what,
       (unsigned long long)index, OPS_STR_FMT(arg->name),
       operand->type->kind == OPS_VALUE_TENSOR || operand->type->kind == OPS_VALUE_STRINGS
@@ -141,10 +129,10 @@ static int test_bindings(const query *q, const ops_kernel_def *def, ops_claim *c
       const ops_operand *y = ops_node_input(q->node, k);
       if (!y || !b || !same_str(a->type_param, b->type_param)) continue;
       if (x->type->type != y->type->type)
-        return refuse(claim, OPS_REASON_TYPE,
-                      "inputs %llu and %llu share '%.*s' but are %s and %s",
-                      (unsigned long long)k, (unsigned long long)i, OPS_STR_FMT(a->type_param),
-                      ops_type_name(y->type->type), ops_type_name(x->type->type));
+        return ops_claim_refuse(
+            claim, OPS_REASON_TYPE, "inputs %llu and %llu share '%.*s' but are %s and %s",
+            (unsigned long long)k, (unsigned long long)i, OPS_STR_FMT(a->type_param),
+            ops_type_name(y->type->type), ops_type_name(x->type->type));
       break;
     }
   }
@@ -170,8 +158,8 @@ static int test_constants(const query *q, const ops_kernel_def *def, ops_claim *
     const ops_arg_def *arg = ops_kernel_def_input(def, i);
     const ops_operand *operand = ops_node_input(q->node, i);
     if (operand && (arg->flags & OPS_ARG_CONSTANT) && !operand->constant)
-      return refuse(claim, OPS_REASON_CONSTANT, "input %llu '%.*s' must be constant",
-                    (unsigned long long)i, OPS_STR_FMT(arg->name));
+      return ops_claim_refuse(claim, OPS_REASON_CONSTANT, "input %llu '%.*s' must be constant",
+                              (unsigned long long)i, OPS_STR_FMT(arg->name));
   }
   return 1;
 }
@@ -194,14 +182,15 @@ static int absorbs(const ops_kernel_def *def, const ops_post_op *op) {
 static int test_chain(const query *q, const ops_kernel_def *def, ops_claim *claim) {
   const ops_node *node = q->node;
   if (node->post_op_count > def->max_post_ops)
-    return refuse(claim, OPS_REASON_OPERATOR,
-                  "%llu post-operations, the kernel absorbs up to %u",
-                  (unsigned long long)node->post_op_count, def->max_post_ops);
+    return ops_claim_refuse(claim, OPS_REASON_OPERATOR,
+                            "%llu post-operations, the kernel absorbs up to %u",
+                            (unsigned long long)node->post_op_count, def->max_post_ops);
   for (uint64_t i = 0; i < node->post_op_count; ++i) {
     const ops_post_op *op = OPS_AT(ops_post_op, node->post_ops, node->post_op_stride, i);
     if (!absorbs(def, op))
-      return refuse(claim, OPS_REASON_OPERATOR, "post-operation %llu '%.*s' is not absorbed",
-                    (unsigned long long)i, OPS_STR_FMT(op->op));
+      return ops_claim_refuse(claim, OPS_REASON_OPERATOR,
+                              "post-operation %llu '%.*s' is not absorbed",
+                              (unsigned long long)i, OPS_STR_FMT(op->op));
   }
   return 1;
 }
@@ -215,8 +204,9 @@ static int test_precision(const query *q, const ops_kernel_def *def, ops_claim *
   const ops_operand *x = ops_node_input(q->node, 0);
   const int32_t type = def->accumulation_type ? def->accumulation_type : x ? x->type->type : 0;
   if (!is_narrow_float(type)) return 1;
-  return refuse(claim, OPS_REASON_TYPE,
-                "accumulates in %s where float accumulation is required", ops_type_name(type));
+  return ops_claim_refuse(claim, OPS_REASON_TYPE,
+                          "accumulates in %s where float accumulation is required",
+                          ops_type_name(type));
 }
 
 static int test_features(const query *q, const ops_kernel_def *def, ops_claim *claim) {
@@ -225,8 +215,8 @@ static int test_features(const query *q, const ops_kernel_def *def, ops_claim *c
     for (uint64_t k = 0; k < q->info->feature_count && !found; ++k)
       found = same_str(def->features[i], q->info->features[k]);
     if (!found)
-      return refuse(claim, OPS_REASON_FEATURE, "the device lacks '%.*s'",
-                    OPS_STR_FMT(def->features[i]));
+      return ops_claim_refuse(claim, OPS_REASON_FEATURE, "the device lacks '%.*s'",
+                              OPS_STR_FMT(def->features[i]));
   }
   return 1;
 }
@@ -280,7 +270,7 @@ int32_t ops_library_claim(const ops_library *library, ops_device *device, const 
   int furthest = -1;
   *out_def = NULL;
   out_claim->struct_size = sizeof *out_claim;
-  refuse(out_claim, OPS_REASON_OPERATOR, "no kernel for this operator");
+  ops_claim_refuse(out_claim, OPS_REASON_OPERATOR, "no kernel for this operator");
   for (uint64_t i = 0; i < count; ++i) {
     ops_claim claim = {.struct_size = sizeof claim};
     const int passed = run_tests(&q, defs[i], &claim);

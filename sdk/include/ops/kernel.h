@@ -99,6 +99,11 @@ typedef struct ops_alias_def {
   uint32_t reserved;  // 0
 } ops_alias_def;
 
+// The fields by which a definition holds its aliases, as OPS_LIST does for other arrays.
+#define OPS_ALIASES(array)                                             \
+  .aliases = (array), .alias_count = sizeof(array) / sizeof(array)[0], \
+  .alias_stride = sizeof(array)[0]
+
 // An operator that a kernel absorbs as a post-operation.
 typedef struct ops_post_op_def {
   uint64_t struct_size;

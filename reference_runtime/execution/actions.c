@@ -19,15 +19,12 @@ static ops_stream *stream_of(const rt_run *run, const rt_action *action) {
 
 // ---- Errors ---------------------------------------------------------------------------------
 
-static const char *describe(const rt_action *action) {
-  return action->kind == RT_ACTION_KERNEL ? "node" : "copy of";
-}
-
+// Control flow has named itself, or the node in its body.
 static int32_t blame(const rt_action *action, ops_error *error) {
-  return ops_error_prefix(error, "%s '%s'%s%s%s on %s", describe(action), action->name,
-                          action->unit ? " (" : "", action->unit ? action->unit->op : "",
-                          action->unit ? ")" : "",
-                          action->device ? action->device->name : "host");
+  const char *device = action->device ? action->device->name : "host";
+  if (action->kind == RT_ACTION_CONTROL) return error ? error->code : OPS_ERROR_INTERNAL;
+  if (action->unit) return ops_error_prefix(error, "%s on %s", action->unit->where, device);
+  return ops_error_prefix(error, "copy of '%s' on %s", action->name, device);
 }
 
 // The first action of the device that did not complete: its error is the one that stuck.
@@ -185,6 +182,17 @@ static int32_t run_reorder(rt_run *run, rt_segment *segment, uint32_t index,
       &segment->bindings[action->outputs[0]].arg, error);
 }
 
+// ---- Control flow ---------------------------------------------------------------------------
+
+// What was issued before must be over: bodies use the same streams, and an error of an earlier
+// action must not be taken for one of theirs.
+static int32_t run_control(rt_run *run, rt_segment *segment, uint32_t index,
+                           uint64_t correlation, ops_error *error) {
+  (void)correlation;
+  OPS_RETURN_IF_ERROR(rt_run_drain(run, segment, error));
+  return rt_run_control(run, segment, &segment->plan->actions[index], error);
+}
+
 // ---- Issuing --------------------------------------------------------------------------------
 
 typedef int32_t (*action_fn)(rt_run *run, rt_segment *segment, uint32_t index,
@@ -192,7 +200,8 @@ typedef int32_t (*action_fn)(rt_run *run, rt_segment *segment, uint32_t index,
 
 static const action_fn runners[] = {[RT_ACTION_KERNEL] = run_kernel,
                                     [RT_ACTION_COPY] = run_copy,
-                                    [RT_ACTION_REORDER] = run_reorder};
+                                    [RT_ACTION_REORDER] = run_reorder,
+                                    [RT_ACTION_CONTROL] = run_control};
 
 static int32_t record(rt_run *run, rt_segment *segment, uint32_t index, ops_error *error) {
   const rt_action *action = &segment->plan->actions[index];
@@ -232,7 +241,9 @@ static int32_t issue(rt_run *run, rt_segment *segment, uint32_t index, ops_error
   int32_t status = runners[action->kind](run, segment, index, correlation, error);
   if (status == OPS_OK && action->queue != RT_QUEUE_NONE)
     status = record(run, segment, index, error);
-  if (status == OPS_OK && profile) note_span(run, segment, action, correlation, start_ns);
+  // The kernels of bodies have spans of their own.
+  if (status == OPS_OK && profile && action->kind != RT_ACTION_CONTROL)
+    note_span(run, segment, action, correlation, start_ns);
   if (status == OPS_OK) return OPS_OK;
   if (action->queue == RT_QUEUE_NONE) {
     blame(action, error);

@@ -19,7 +19,7 @@ int32_t rt_run_allocate(rt_run *run, uint32_t place, uint64_t size, uint64_t ali
                         void **out_memory, ops_error *error) {
   rt_allocator *allocator = NULL;
   if (size == 0) size = 1;
-  OPS_RETURN_IF_ERROR(rt_places_allocator(&run->executor->places, place, &allocator, error));
+  OPS_RETURN_IF_ERROR(rt_places_allocator(run->executor->places, place, &allocator, error));
   rt_run_memory *entry = rt_bump_new(&run->bump, 1, sizeof *entry);
   if (!entry) return exhausted(error);
   OPS_RETURN_IF_ERROR(rt_allocator_allocate(allocator, size, alignment, OPS_USAGE_ACTIVATION,
@@ -31,6 +31,18 @@ int32_t rt_run_allocate(rt_run *run, uint32_t place, uint64_t size, uint64_t ali
 
 int32_t rt_run_allocate_output(rt_run *run, uint32_t index, uint64_t size, uint64_t alignment,
                                void **out_memory, ops_error *error) {
+  rt_run_output *output = &run->outputs[index];
+  if (!output->lent) free(output->data);
+  output->data = *out_memory = NULL;
+  output->lent = 0;
+  if (run->sink)
+    OPS_RETURN_IF_ERROR(
+        run->sink->place(run->sink->context, index, size, alignment, out_memory, error));
+  if (*out_memory) {
+    output->lent = 1;
+    output->data = *out_memory;
+    return OPS_OK;
+  }
   if (alignment < RT_MEMORY_HOST_ALIGNMENT) alignment = RT_MEMORY_HOST_ALIGNMENT;
   if (posix_memalign(out_memory, alignment, size ? size : 1) != 0) {
     *out_memory = NULL;
@@ -39,8 +51,52 @@ int32_t rt_run_allocate_output(rt_run *run, uint32_t index, uint64_t size, uint6
                          run->executor->options.graph->output_names[index],
                          (unsigned long long)size);
   }
-  free(run->outputs[index].data);
-  run->outputs[index].data = *out_memory;
+  output->data = *out_memory;
+  return OPS_OK;
+}
+
+// ---- Results of bodies ----------------------------------------------------------------------
+
+static int32_t adopt_memory(rt_run *run, const rt_buffer *buffer, rt_run_output *output,
+                            ops_error *error) {
+  const int leaves = buffer->index != RT_NO_BUFFER;
+  if (leaves && (output->lent || run->sink)) {
+    void *memory = NULL;
+    OPS_RETURN_IF_ERROR(
+        rt_run_allocate_output(run, buffer->index, output->size, 0, &memory, error));
+    if (output->size) memcpy(memory, output->data, output->size);
+    if (!output->lent) free(output->data);
+    output->data = memory;
+  } else if (leaves) {
+    free(run->outputs[buffer->index].data);
+    run->outputs[buffer->index].data = output->data;
+  } else if (!output->lent) {
+    rt_run_memory *entry = rt_bump_new(&run->bump, 1, sizeof *entry);
+    if (!entry) return exhausted(error);
+    *entry = (rt_run_memory){.next = run->memory, .memory = output->data, .size = output->size};
+    run->memory = entry;
+  }
+  output->lent = 1;  // owned by the run now
+  return OPS_OK;
+}
+
+int32_t rt_run_adopt(rt_run *run, rt_segment *segment, uint32_t number, rt_run_output *output,
+                     ops_error *error) {
+  const rt_buffer *buffer = &segment->plan->buffers[number];
+  rt_binding *binding = &segment->bindings[number];
+  if (buffer->storage == RT_STORAGE_OBJECT) {
+    ops_value_release(binding->arg.value);
+    binding->arg.value = output->value;
+    output->value = NULL;
+    return OPS_OK;
+  }
+  const ops_type_info *type = rt_type_info_tensor(&run->bump, OPS_VALUE_TENSOR, output->type,
+                                                  output->rank, output->dims);
+  if (!type) return exhausted(error);
+  OPS_RETURN_IF_ERROR(adopt_memory(run, buffer, output, error));
+  binding->arg.tensor.memory = output->data;
+  binding->arg.tensor.byte_offset = 0;
+  rt_run_set_type(binding, type, output->size);
   return OPS_OK;
 }
 
@@ -120,7 +176,7 @@ static int32_t bind_constant(rt_run *run, rt_segment *segment, uint32_t index,
   if (buffer->type->kind == OPS_VALUE_TENSOR) return OPS_OK;
   const ops_constant *view = NULL;
   OPS_RETURN_IF_ERROR(
-      rt_views_constant(&run->executor->options.partition->views, buffer->value, &view, error));
+      rt_views_constant(run->executor->options.partition->views, buffer->value, &view, error));
   binding->arg = view->dense;
   if (binding->arg.kind == OPS_ARG_VALUE) return OPS_OK;
   return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
@@ -173,8 +229,8 @@ static int32_t acquire_arenas(rt_run *run, rt_segment *segment, ops_error *error
     const rt_plan_arena *arena = &plan->arenas[i];
     rt_allocator *allocator = NULL;
     OPS_RETURN_IF_ERROR(
-        rt_places_allocator(&run->executor->places, arena->place, &allocator, error));
-    OPS_RETURN_IF_ERROR(rt_arena_acquire(run->executor->places.pools[arena->place],
+        rt_places_allocator(run->executor->places, arena->place, &allocator, error));
+    OPS_RETURN_IF_ERROR(rt_arena_acquire(run->executor->places->pools[arena->place],
                                          arena->stats.planned, arena->alignment,
                                          &segment->arenas[i], error));
   }

@@ -23,26 +23,66 @@ static int32_t open_streams(rt_executor *executor, ops_error *error) {
   return OPS_OK;
 }
 
-static int32_t open_parts(rt_executor *executor, ops_error *error) {
+// What the executor of the main graph lends to those of bodies.
+static int32_t open_shared(rt_executor *executor, ops_error *error) {
   const rt_executor_options *options = &executor->options;
+  executor->places = calloc(1, sizeof *executor->places);
+  if (!executor->places) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "an executor");
   OPS_RETURN_IF_ERROR(
-      rt_places_init(&executor->places, options->devices, options->device_count, error));
+      rt_places_init(executor->places, options->devices, options->device_count, error));
   for (uint32_t place = 0; place < RT_PLACE_COUNT; ++place)
-    if (executor->places.allocators[place])
+    if (executor->places->allocators[place])
       executor->place_list[executor->place_count++] = place;
-  OPS_RETURN_IF_ERROR(rt_weights_create(&executor->places, &options->partition->views,
+  OPS_RETURN_IF_ERROR(rt_weights_create(executor->places, options->partition->views,
                                         &executor->weights, error));
-  OPS_RETURN_IF_ERROR(
-      rt_plan_cache_create(executor->weights, options->max_plans, &executor->cache, error));
   return open_streams(executor, error);
 }
 
-int32_t rt_executor_create(const rt_executor_options *options, rt_executor **out_executor,
-                           ops_error *error) {
-  *out_executor = NULL;
+static int32_t create(const rt_executor_options *options, rt_executor *parent,
+                      rt_executor **out_executor, ops_error *error);
+
+static int32_t open_unit_bodies(rt_executor *executor, const rt_unit *unit, ops_error *error) {
+  rt_executor **bodies = calloc((size_t)unit->body_count + 1, sizeof *bodies);
+  if (!bodies) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "an executor");
+  executor->bodies[unit->index] = bodies;
+  for (uint32_t i = 0; i < unit->body_count; ++i) {
+    rt_executor_options options = executor->options;
+    options.partition = unit->bodies[i];
+    options.graph = unit->bodies[i]->graph;
+    OPS_RETURN_IF_ERROR(create(&options, executor, &bodies[i], error));
+  }
+  return OPS_OK;
+}
+
+static int32_t open_bodies(rt_executor *executor, ops_error *error) {
+  const rt_partition *partition = executor->options.partition;
+  executor->bodies = calloc((size_t)partition->unit_count + 1, sizeof *executor->bodies);
+  if (!executor->bodies) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "an executor");
+  for (uint32_t i = 0; i < partition->unit_count; ++i)
+    if (partition->units[i].control)
+      OPS_RETURN_IF_ERROR(open_unit_bodies(executor, &partition->units[i], error));
+  return OPS_OK;
+}
+
+static int32_t open_parts(rt_executor *executor, ops_error *error) {
+  if (executor->parent) {
+    executor->places = executor->parent->places;
+    executor->weights = executor->parent->weights;
+  } else {
+    OPS_RETURN_IF_ERROR(open_shared(executor, error));
+  }
+  OPS_RETURN_IF_ERROR(rt_plan_cache_create(executor->weights, executor->options.max_plans,
+                                           &executor->cache, error));
+  return open_bodies(executor, error);
+}
+
+// Recursive over bodies, which are nested RT_PARTITION_MAX_DEPTH deep at most.
+static int32_t create(const rt_executor_options *options, rt_executor *parent,
+                      rt_executor **out_executor, ops_error *error) {
   rt_executor *executor = calloc(1, sizeof *executor);
   if (!executor) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "an executor");
   executor->options = *options;
+  executor->parent = parent;
   pthread_mutex_init(&executor->mutex, NULL);
   const int32_t status = open_parts(executor, error);
   if (status != OPS_OK) {
@@ -53,18 +93,46 @@ int32_t rt_executor_create(const rt_executor_options *options, rt_executor **out
   return OPS_OK;
 }
 
+int32_t rt_executor_create(const rt_executor_options *options, rt_executor **out_executor,
+                           ops_error *error) {
+  *out_executor = NULL;
+  return create(options, NULL, out_executor, error);
+}
+
+// Calls `visit` for the executors of all bodies right below.
+typedef void (*body_visitor)(rt_executor *body, void *context);
+
+static void visit_bodies(const rt_executor *executor, body_visitor visit, void *context) {
+  const rt_partition *partition = executor->options.partition;
+  for (uint32_t i = 0; executor->bodies && i < partition->unit_count; ++i)
+    for (uint32_t k = 0; executor->bodies[i] && k < partition->units[i].body_count; ++k)
+      if (executor->bodies[i][k]) visit(executor->bodies[i][k], context);
+}
+
+static void destroy_body(rt_executor *body, void *context) {
+  (void)context;
+  rt_executor_destroy(body);
+}
+
 void rt_executor_destroy(rt_executor *executor) {
   if (!executor) return;
+  visit_bodies(executor, destroy_body, NULL);
+  for (uint32_t i = 0; executor->bodies && i < executor->options.partition->unit_count; ++i)
+    free(executor->bodies[i]);
+  free(executor->bodies);
   rt_plan_cache_destroy(executor->cache);
-  for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i) rt_stream_pool_destroy(executor->streams[i]);
-  rt_weights_destroy(executor->weights);
-  rt_places_finish(&executor->places);
+  if (!executor->parent) {
+    for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i) rt_stream_pool_destroy(executor->streams[i]);
+    rt_weights_destroy(executor->weights);
+    if (executor->places) rt_places_finish(executor->places);
+    free(executor->places);
+  }
   pthread_mutex_destroy(&executor->mutex);
   free(executor);
 }
 
 void rt_run_output_finish(rt_run_output *output) {
-  free(output->data);
+  if (!output->lent) free(output->data);
   ops_value_release(output->value);
   *output = (rt_run_output){0};
 }
@@ -74,7 +142,7 @@ void rt_run_output_finish(rt_run_output *output) {
 static int32_t obtain(rt_run *run, rt_cached_plan **out_plan, ops_error *error) {
   const rt_executor_options *options = &run->executor->options;
   const rt_segment *last = run->segment_count ? &run->segments[run->segment_count - 1] : NULL;
-  const uint32_t count = last ? last->plan->late_count : options->graph->input_count;
+  const uint32_t count = last ? last->plan->late_count : options->partition->input_count;
   const ops_type_info **types = rt_bump_new(&run->bump, count, sizeof *types);
   if (!types) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "running a model");
   for (uint32_t i = 0; i < count; ++i)
@@ -115,13 +183,19 @@ static rt_segment *add_segment(rt_run *run, rt_cached_plan *cached) {
   return segment;
 }
 
-// Streams of the devices that this segment is the first to use, in the order of devices.
-// Streams are all acquired by the first segment: a later one must not wait while it holds some.
+// Streams of all devices that the run and its bodies use, in the order of devices: nobody may
+// wait for a stream while it holds some.
+static void mark_devices(const rt_partition *partition, uint8_t *used) {
+  for (uint32_t i = 0; i < partition->unit_count; ++i) {
+    const rt_unit *unit = &partition->units[i];
+    if (unit->device) used[unit->device->number] = 1;
+    for (uint32_t k = 0; k < unit->body_count; ++k) mark_devices(unit->bodies[k], used);
+  }
+}
+
 static int32_t acquire_streams(rt_run *run, ops_error *error) {
-  const rt_partition *partition = run->executor->options.partition;
   uint8_t used[RT_MAX_DEVICES] = {0};
-  for (uint32_t i = 0; i < partition->unit_count; ++i)
-    used[partition->units[i].device->number] = 1;
+  mark_devices(run->executor->options.partition, used);
   for (uint32_t i = 0; i < run->executor->options.device_count; ++i)
     if (used[i] && run->executor->streams[i])
       OPS_RETURN_IF_ERROR(
@@ -165,6 +239,13 @@ static int32_t hand_over(rt_run *run, uint32_t index, ops_error *error) {
   if (output->rank > 0)
     memcpy(output->dims, binding->type->dims, (size_t)output->rank * sizeof output->dims[0]);
   output->size = binding->arg.tensor.byte_size;
+  const rt_buffer *buffer = &run->segments[where->segment].plan->buffers[where->buffer];
+  if (buffer->storage == RT_STORAGE_INPUT || buffer->storage == RT_STORAGE_CONSTANT) {
+    output->lent = 1;
+    output->data = buffer->storage == RT_STORAGE_INPUT ? (void *)run->inputs[buffer->index].data
+                                                       : binding->arg.tensor.memory;
+    return OPS_OK;
+  }
   if (output->data == binding->arg.tensor.memory) return OPS_OK;
   return ops_error_set(error, OPS_ERROR_INTERNAL, "output '%s' is not where it was planned",
                        run->executor->options.graph->output_names[index]);
@@ -188,21 +269,28 @@ static void release_segment(rt_run *run, rt_segment *segment) {
   rt_executor *executor = run->executor;
   release_objects(segment);
   for (uint32_t i = 0; segment->arenas && i < segment->plan->arena_count; ++i)
-    rt_arena_release(executor->places.pools[segment->plan->arenas[i].place],
+    rt_arena_release(executor->places->pools[segment->plan->arenas[i].place],
                      segment->arenas[i]);
   rt_plan_cache_return_set(executor->cache, segment->cached, segment->set);
   rt_plan_cache_release(executor->cache, segment->cached);
 }
 
 static void release_run(rt_run *run) {
+  for (uint32_t i = run->segment_count; i-- > 0;) release_segment(run, &run->segments[i]);
+  for (rt_run_memory *at = run->memory; at; at = at->next) {
+    if (at->allocator)
+      rt_allocator_free(at->allocator, at->memory, at->size);
+    else
+      free(at->memory);
+  }
+  free(run->segments);
+  rt_bump_finish(&run->bump);
+}
+
+static void release_streams(rt_run *run) {
   rt_executor *executor = run->executor;
   for (uint32_t i = 0; i < executor->options.device_count; ++i)
     rt_stream_release(executor->streams[i], run->streams[i]);
-  for (uint32_t i = run->segment_count; i-- > 0;) release_segment(run, &run->segments[i]);
-  for (rt_run_memory *at = run->memory; at; at = at->next)
-    rt_allocator_free(at->allocator, at->memory, at->size);
-  free(run->segments);
-  rt_bump_finish(&run->bump);
 }
 
 static void count_run(rt_run *run) {
@@ -231,22 +319,62 @@ static uint32_t next_number(rt_executor *executor) {
   return number;
 }
 
+static int32_t run_segments(rt_run *run, ops_error *error) {
+  int finished = 0;
+  while (!finished) OPS_RETURN_IF_ERROR(run_segment(run, &finished, error));
+  return hand_over_all(run, error);
+}
+
+static void drop_outputs(const rt_run *run) {
+  for (uint32_t i = 0; i < run->executor->options.graph->output_count; ++i)
+    rt_run_output_finish(&run->outputs[i]);
+}
+
+static void clear_outputs(const rt_run *run) {
+  for (uint32_t i = 0; i < run->executor->options.graph->output_count; ++i)
+    run->outputs[i] = (rt_run_output){0};
+}
+
 int32_t rt_executor_run(rt_executor *executor, const rt_run_input *inputs,
                         rt_run_output *outputs, ops_error *error) {
   rt_run run = {.executor = executor,
                 .number = next_number(executor),
                 .inputs = inputs,
                 .outputs = outputs};
-  const uint32_t output_count = executor->options.graph->output_count;
-  for (uint32_t i = 0; i < output_count; ++i) outputs[i] = (rt_run_output){0};
-  int finished = 0;
+  clear_outputs(&run);
   int32_t status = acquire_streams(&run, error);
-  while (status == OPS_OK && !finished) status = run_segment(&run, &finished, error);
-  if (status == OPS_OK) status = hand_over_all(&run, error);
+  if (status == OPS_OK) status = run_segments(&run, error);
   if (status == OPS_OK) count_run(&run);
+  release_streams(&run);
   release_run(&run);
-  for (uint32_t i = 0; status != OPS_OK && i < output_count; ++i)
-    rt_run_output_finish(&outputs[i]);
+  if (status != OPS_OK) drop_outputs(&run);
+  return status;
+}
+
+// Everything issued has completed when a body ends, so its events can be used again.
+static void give_back_events(rt_run *outer, const uint32_t *used) {
+  for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i)
+    if (outer->streams[i]) outer->streams[i]->events_used = used[i];
+}
+
+int32_t rt_run_body(rt_run *outer, rt_executor *body, const rt_run_input *inputs,
+                    const rt_run_sink *sink, rt_run_output *outputs, ops_error *error) {
+  rt_run run = {.executor = body,
+                .sink = sink,
+                .number = outer->number,
+                .inputs = inputs,
+                .outputs = outputs};
+  uint32_t used[RT_MAX_DEVICES] = {0};
+  memcpy(run.streams, outer->streams, sizeof run.streams);
+  for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i)
+    if (run.streams[i]) used[i] = run.streams[i]->events_used;
+  clear_outputs(&run);
+  const int32_t status = run_segments(&run, error);
+  outer->copies += run.copies;
+  outer->copied_bytes += run.copied_bytes;
+  release_run(&run);
+  give_back_events(outer, used);
+  if (status != OPS_OK) drop_outputs(&run);
   return status;
 }
 
@@ -263,8 +391,18 @@ int32_t rt_executor_warm_up(rt_executor *executor, const rt_run_input *inputs,
 
 // ---- Numbers --------------------------------------------------------------------------------
 
+static void add_counters(rt_executor *executor, void *context) {
+  rt_cache_counters *sum = context;
+  const rt_cache_counters own = rt_plan_cache_counters(executor->cache);
+  sum->built += own.built;
+  sum->evicted += own.evicted;
+  sum->prepares += own.prepares;
+  visit_bodies(executor, add_counters, sum);
+}
+
 rt_executor_counters rt_executor_count(rt_executor *executor) {
-  const rt_cache_counters cache = rt_plan_cache_counters(executor->cache);
+  rt_cache_counters cache = {0};
+  add_counters(executor, &cache);
   pthread_mutex_lock(&executor->mutex);
   rt_executor_counters counters = executor->counters;
   pthread_mutex_unlock(&executor->mutex);
@@ -281,7 +419,7 @@ uint32_t rt_executor_memory_count(const rt_executor *executor) {
 void rt_executor_memory_at(rt_executor *executor, uint32_t index,
                            rt_executor_memory *out_memory) {
   const uint32_t place = executor->place_list[index];
-  rt_allocator *allocator = executor->places.allocators[place];
+  rt_allocator *allocator = executor->places->allocators[place];
   const rt_memory_stats stats = rt_allocator_stats(allocator);
   pthread_mutex_lock(&executor->mutex);
   const rt_offsets_stats plan = executor->plan_stats[place];

@@ -34,7 +34,7 @@ typedef struct rt_run_input {
 } rt_run_input;
 
 // A value that leaves a run, owned by the caller: `data` is freed with free(), `value` with
-// ops_value_release.
+// ops_value_release. Outputs of bodies may be lent.
 typedef struct rt_run_output {
   int32_t kind;  // OPS_VALUE_…
   int32_t type;
@@ -42,11 +42,12 @@ typedef struct rt_run_output {
   int64_t dims[OPS_MAX_RANK];
   void *data;  // TENSOR: never NULL, also if size is 0
   uint64_t size;
+  int32_t lent;  // 1: `data` belongs to an input, a constant, or whoever gave the memory
   ops_value *value;
 } rt_run_output;
 
-// One input per input of the graph, one output per output. On failure no output is set. Any
-// number of threads may run at once.
+// One input per element of partition->inputs, one output per output of the graph. On failure no
+// output is set. Any number of threads may run at once.
 int32_t rt_executor_run(rt_executor *executor, const rt_run_input *inputs,
                         rt_run_output *outputs, ops_error *error);
 // Plans the first segment for inputs whose data are not needed, and loads its weights.

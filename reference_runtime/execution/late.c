@@ -16,15 +16,21 @@ static int32_t exhausted(ops_error *error) {
 
 // ---- set_output_shape -----------------------------------------------------------------------
 
+static int is_open(const rt_buffer *buffer) {
+  return buffer->storage == RT_STORAGE_LATE ||
+         (buffer->storage == RT_STORAGE_OBJECT && buffer->late);
+}
+
 static int32_t check_call(const ops_call *call, uint64_t index, int32_t rank,
                           const int64_t *dims, ops_error *error) {
   if (!call || index >= call->action->output_count ||
       call->action->outputs[index] == RT_NO_BUFFER ||
-      call->segment->plan->buffers[call->action->outputs[index]].storage != RT_STORAGE_LATE)
+      !is_open(&call->segment->plan->buffers[call->action->outputs[index]]))
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "set_output_shape: output %llu is not in mode HOST_SYNC",
                          (unsigned long long)index);
-  if (call->segment->bindings[call->action->outputs[index]].arg.tensor.memory)
+  const ops_arg *bound = &call->segment->bindings[call->action->outputs[index]].arg;
+  if (bound->kind == OPS_ARG_TENSOR && bound->tensor.memory)
     return ops_error_set(error, OPS_ERROR_PRECONDITION,
                          "set_output_shape: output %llu has its shape already",
                          (unsigned long long)index);
@@ -46,6 +52,10 @@ int32_t rt_call_set_output_shape(void *context, ops_call *call, uint64_t index, 
   const uint32_t number = call->action->outputs[index];
   const rt_buffer *buffer = &call->segment->plan->buffers[number];
   rt_binding *binding = &call->segment->bindings[number];
+  if (buffer->storage == RT_STORAGE_OBJECT) {
+    *out_arg = call->outputs[index] = binding->arg;
+    return ops_value_accessors.strings_resize(binding->arg.value, rank, dims, error);
+  }
   const ops_type_info *type =
       rt_type_info_tensor(&run->bump, OPS_VALUE_TENSOR, buffer->type->type, rank, dims);
   uint64_t bytes = 0;
@@ -71,7 +81,7 @@ int32_t rt_call_set_output_shape(void *context, ops_call *call, uint64_t index, 
 static int32_t read_dims(rt_run *run, const rt_segment *segment, uint32_t vector, int32_t rank,
                          int64_t *out_dims, ops_error *error) {
   const rt_binding *binding = &segment->bindings[vector];
-  return rt_places_copy(&run->executor->places, segment->plan->buffers[vector].place,
+  return rt_places_copy(run->executor->places, segment->plan->buffers[vector].place,
                         binding->arg.tensor.memory, binding->arg.tensor.byte_offset,
                         RT_PLACE_HOST, out_dims, 0, (uint64_t)rank * sizeof *out_dims, error);
 }
@@ -134,9 +144,9 @@ int32_t rt_run_resolve(rt_run *run, rt_segment *segment, ops_error *error) {
 
 static int32_t fetch_input(const rt_run *run, const rt_value *value, const void **out_data,
                            uint64_t *out_size, ops_error *error) {
-  const rt_graph *graph = run->executor->options.graph;
-  for (uint32_t i = 0; i < graph->input_count; ++i) {
-    if (graph->inputs[i] != value) continue;
+  const rt_partition *partition = run->executor->options.partition;
+  for (uint32_t i = 0; i < partition->input_count; ++i) {
+    if (partition->inputs[i] != value) continue;
     OPS_RETURN_IF_ERROR(rt_type_info_bytes(run->inputs[i].type, out_size, error));
     *out_data = run->inputs[i].data;
     if (*out_data || *out_size == 0) return OPS_OK;
@@ -176,6 +186,6 @@ int32_t rt_run_fetch(void *context, const rt_value *value, const void **out_data
   void *copy = rt_bump_new(&run->bump, tensor->byte_size, 1);
   if (!copy) return exhausted(error);
   *out_data = copy;
-  return rt_places_copy(&run->executor->places, at->place, tensor->memory, tensor->byte_offset,
+  return rt_places_copy(run->executor->places, at->place, tensor->memory, tensor->byte_offset,
                         RT_PLACE_HOST, copy, 0, tensor->byte_size, error);
 }

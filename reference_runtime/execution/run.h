@@ -12,18 +12,20 @@
 
 struct rt_executor {
   rt_executor_options options;
-  rt_places places;
+  rt_executor *parent;  // NULL: of the main graph, which owns places, weights and streams
+  rt_places *places;
   rt_weights *weights;
   rt_plan_cache *cache;
   rt_stream_pool *streams[RT_MAX_DEVICES];  // NULL: a synchronous provider
-  uint32_t place_list[RT_PLACE_COUNT];      // places that exist
+  rt_executor ***bodies;                // by unit: NULL, or one executor for each of its bodies
+  uint32_t place_list[RT_PLACE_COUNT];  // places that exist
   uint32_t place_count;
   pthread_mutex_t mutex;
   rt_offsets_stats plan_stats[RT_PLACE_COUNT];  // of the last run
   rt_executor_counters counters;
 };
 
-// Memory that is freed when the run ends.
+// Memory that is freed when the run ends; with free() if there is no allocator.
 typedef struct rt_run_memory {
   struct rt_run_memory *next;
   rt_allocator *allocator;
@@ -46,8 +48,17 @@ typedef struct rt_segment {
   uint32_t *events;      // by action: number in the device's stream set
 } rt_segment;
 
+// Gives memory to outputs of a body before they are computed. *out_memory NULL: the run takes
+// memory of its own.
+typedef struct rt_run_sink {
+  int32_t (*place)(void *context, uint32_t output, uint64_t size, uint64_t alignment,
+                   void **out_memory, ops_error *error);
+  void *context;
+} rt_run_sink;
+
 typedef struct rt_run {
   rt_executor *executor;
+  const rt_run_sink *sink;  // or NULL
   uint32_t number;
   const rt_run_input *inputs;
   rt_run_output *outputs;
@@ -71,6 +82,16 @@ struct ops_call {
 
 #define RT_NO_EVENT UINT32_MAX
 
+// ---- executor.c ----
+// Runs the body that `body` is the executor of, on the streams of `outer`. Errors begin with
+// the path of the node in the body. On failure no output is set.
+int32_t rt_run_body(rt_run *outer, rt_executor *body, const rt_run_input *inputs,
+                    const rt_run_sink *sink, rt_run_output *outputs, ops_error *error);
+
+// ---- control.c: nodes with bodies ----
+int32_t rt_run_control(rt_run *run, rt_segment *segment, const rt_action *action,
+                       ops_error *error);
+
 // ---- bind.c: memory for a segment's buffers ----
 int32_t rt_run_bind(rt_run *run, rt_segment *segment, ops_error *error);
 // Memory of `place` until the end of the run; at least one byte.
@@ -79,6 +100,10 @@ int32_t rt_run_allocate(rt_run *run, uint32_t place, uint64_t size, uint64_t ali
 // Memory of output number `index`.
 int32_t rt_run_allocate_output(rt_run *run, uint32_t index, uint64_t size, uint64_t alignment,
                                void **out_memory, ops_error *error);
+// Makes `output`, the result of a body, what buffer `number` is bound to, and takes over what
+// it owns; lent data are copied only if they leave the run.
+int32_t rt_run_adopt(rt_run *run, rt_segment *segment, uint32_t number, rt_run_output *output,
+                     ops_error *error);
 // Gives a buffer its type and the descriptor that follows from it.
 void rt_run_set_type(rt_binding *binding, const ops_type_info *type, uint64_t bytes);
 

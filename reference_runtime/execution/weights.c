@@ -117,8 +117,15 @@ static int32_t load(rt_weights *weights, const rt_buffer *buffer, weight *entry,
                         entry->memory, 0, buffer->bytes, error);
 }
 
+// What a body captures is loaded once for all bodies.
+static uint32_t key_of(const rt_buffer *buffer) {
+  const rt_value *value = buffer->value;
+  while (value->kind == RT_VALUE_CAPTURE) value = value->outer;
+  return value->id;
+}
+
 static weight *find(rt_weights *weights, const rt_buffer *buffer) {
-  for (weight *at = weights->by_value[buffer->value->id]; at; at = at->next)
+  for (weight *at = weights->by_value[key_of(buffer)]; at; at = at->next)
     if (at->device == buffer->device && at->place == buffer->place &&
         at->layout == buffer->type->layout && at->alignment >= buffer->alignment &&
         at->padding >= buffer->padding)
@@ -134,7 +141,7 @@ static void unlink_entry(rt_weights *weights, uint32_t id, weight *entry) {
 
 static int32_t load_new(rt_weights *weights, const rt_buffer *buffer, weight *entry,
                         ops_error *error) {
-  const uint32_t id = buffer->value->id;
+  const uint32_t id = key_of(buffer);
   *entry = (weight){.next = weights->by_value[id],
                     .device = buffer->device,
                     .place = buffer->place,

@@ -82,7 +82,7 @@ static int32_t fix_interface(rt_partition_state *state, const member_list *membe
 
 static int32_t view_of(rt_partition_state *state, const rt_unit *unit,
                        const ops_graph **out_graph, ops_error *error) {
-  return rt_views_group(&state->partition->views, unit->name, unit->nodes, unit->node_count,
+  return rt_views_group(state->partition->views, unit->name, unit->nodes, unit->node_count,
                         unit->inputs, unit->input_count, unit->outputs, unit->output_count,
                         out_graph, error);
 }
@@ -111,10 +111,14 @@ static int32_t compile(rt_partition_state *state, const rt_device *device,
   rt_unit unit = {.op = "group", .device = device, .group = (int32_t)state->unit_count};
   const rt_node *first = state->nodes[members->items[0]];
   const rt_node *last = state->nodes[members->items[members->count - 1]];
+  rt_bump *bump = &partition->bump;
   unit.name = first == last
-                  ? first->name
-                  : rt_bump_format(&partition->bump, "%s … %s", first->name, last->name);
-  if (!unit.name) return exhausted(error);
+                  ? rt_bump_format(bump, "%s%s", state->names, first->name)
+                  : rt_bump_format(bump, "%s%s … %s", state->names, first->name, last->name);
+  unit.where = state->path[0] ? rt_bump_format(bump, "%sgroup '%s … %s'", state->path,
+                                               first->name, last->name)
+                              : rt_bump_format(bump, "node '%s' (group)", unit.name);
+  if (!unit.name || !unit.where) return exhausted(error);
   OPS_RETURN_IF_ERROR(fix_interface(state, members, &unit, error));
   const ops_graph *view = NULL;
   OPS_RETURN_IF_ERROR(view_of(state, &unit, &view, error));

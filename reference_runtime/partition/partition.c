@@ -53,22 +53,32 @@ static int32_t report_unplaced(const rt_partition_state *state, uint32_t positio
   char types[320];
   describe_types(state->graph, node, types, sizeof types);
   const char *reasons = state->reasons[position];
-  return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                       "node '%s': nobody runs %s%s%s of opset %d with inputs (%s). %s. Add a "
-                       "provider that has it",
-                       node->name, node->op.domain, node->op.domain[0] ? "." : "",
-                       node->op.name, node->op.opset, types,
-                       reasons ? reasons : "No provider was given");
+  return ops_error_set(
+      error, OPS_ERROR_UNSUPPORTED,
+      "%snode '%s': nobody runs %s%s%s of opset %d with inputs (%s). %s. Add a "
+      "provider that has it",
+      state->path, node->name, node->op.domain, node->op.domain[0] ? "." : "", node->op.name,
+      node->op.opset, types, reasons ? reasons : "No provider was given");
 }
 
 // ---- Single nodes ---------------------------------------------------------------------------
+
+int32_t rt_partition_name_unit(const rt_partition_state *state, const rt_node *node,
+                               rt_unit *unit, ops_error *error) {
+  rt_bump *bump = &state->partition->bump;
+  unit->name = node->name;
+  if (state->names[0]) unit->name = rt_bump_format(bump, "%s%s", state->names, node->name);
+  unit->where = state->path[0]
+                    ? rt_bump_format(bump, "%s%s '%s'", state->path, node->op.name, node->name)
+                    : rt_bump_format(bump, "node '%s' (%s)", node->name, node->op.name);
+  return unit->name && unit->where ? OPS_OK : exhausted(error);
+}
 
 static int32_t place_node(rt_partition_state *state, uint32_t position, const rt_device *device,
                           const ops_kernel_def *def, const ops_node *view, ops_error *error) {
   rt_node *node = state->nodes[position];
   rt_unit *unit = &state->units[state->unit_count];
-  *unit = (rt_unit){.name = node->name,
-                    .op = node->op.name,
+  *unit = (rt_unit){.op = node->op.name,
                     .device = device,
                     .def = def,
                     .api = def->api,
@@ -79,10 +89,10 @@ static int32_t place_node(rt_partition_state *state, uint32_t position, const rt
                     .outputs = node->outputs,
                     .output_count = node->output_count,
                     .group = -1};
+  OPS_RETURN_IF_ERROR(rt_partition_name_unit(state, node, unit, error));
   const int32_t status = def->api->create(device->device, def, view, &unit->kernel, error);
   if (status != OPS_OK)
-    return ops_error_prefix(error, "node '%s' (%s) on provider %s", node->name, node->op.name,
-                            device->name);
+    return ops_error_prefix(error, "%s on provider %s", unit->where, device->name);
   if (!unit->kernel)
     return ops_error_set(error, OPS_ERROR_INTERNAL,
                          "node '%s': provider %s answered OK to create without a kernel",
@@ -98,7 +108,7 @@ static int32_t claim_nodes(rt_partition_state *state, const rt_device *device,
     const ops_node *view = NULL;
     const ops_kernel_def *def = NULL;
     ops_claim claim = {.struct_size = sizeof claim};
-    OPS_RETURN_IF_ERROR(rt_views_node(&state->partition->views, state->nodes[i], &view, error));
+    OPS_RETURN_IF_ERROR(rt_views_node(state->partition->views, state->nodes[i], &view, error));
     const int32_t status =
         ops_library_claim(device->library, device->device, view, &def, &claim, error);
     if (status != OPS_OK)
@@ -129,20 +139,44 @@ static int32_t finish(rt_partition_state *state, ops_error *error) {
     place[order[i]] = i;
   }
   for (uint32_t i = 0; i < state->node_count; ++i)
-    placements[i] = (rt_placement){.node = state->nodes[i],
-                                   .unit = &units[place[state->unit_of[i]]],
-                                   .reason = state->reasons[i] ? state->reasons[i] : ""};
+    placements[i] = (rt_placement){
+        .node = state->nodes[i],
+        .name = state->names[0] ? rt_bump_format(&partition->bump, "%s%s", state->names,
+                                                 state->nodes[i]->name)
+                                : state->nodes[i]->name,
+        .unit = &units[place[state->unit_of[i]]],
+        .reason = state->reasons[i] ? state->reasons[i] : ""};
   partition->units = units;
   partition->unit_count = state->unit_count;
   partition->placements = placements;
   partition->placement_count = state->node_count;
+  return partition->bump.failed ? exhausted(error) : OPS_OK;
+}
+
+// What a run takes. Their views are made now, since runs may ask for them from many threads.
+static int32_t list_inputs(rt_partition_state *state, ops_error *error) {
+  rt_partition *partition = state->partition;
+  const rt_graph *graph = state->graph;
+  const ops_type_info *type = NULL;
+  partition->inputs =
+      rt_bump_new(&partition->bump, (uint64_t)graph->input_count + graph->capture_count,
+                  sizeof *partition->inputs);
+  if (!partition->inputs) return exhausted(error);
+  for (uint32_t i = 0; i < graph->input_count; ++i)
+    partition->inputs[partition->input_count++] = graph->inputs[i];
+  for (uint32_t i = 0; i < graph->capture_count; ++i)
+    if (!rt_value_constant(graph->captures[i]))
+      partition->inputs[partition->input_count++] = graph->captures[i];
+  for (uint32_t i = 0; i < partition->input_count; ++i)
+    OPS_RETURN_IF_ERROR(rt_views_type(partition->views, partition->inputs[i], &type, error));
   return OPS_OK;
 }
 
 static int32_t state_init(rt_partition_state *state, rt_partition *partition,
                           const rt_graph *graph, ops_error *error) {
   rt_bump *bump = &partition->bump;
-  *state = (rt_partition_state){.partition = partition, .graph = graph};
+  state->partition = partition;
+  state->graph = graph;
   state->nodes = rt_bump_new(bump, graph->node_count, sizeof *state->nodes);
   state->position = rt_bump_new(bump, graph->root->node_limit, sizeof *state->position);
   state->unit_of = rt_bump_new(bump, graph->node_count, sizeof *state->unit_of);
@@ -158,15 +192,36 @@ static int32_t state_init(rt_partition_state *state, rt_partition *partition,
   return OPS_OK;
 }
 
-static int32_t place_all(rt_partition_state *state, rt_device *const *devices,
-                         uint32_t device_count, ops_error *error) {
-  for (uint32_t i = 0; i < device_count; ++i) {
-    OPS_RETURN_IF_ERROR(rt_partition_groups(state, devices[i], error));
-    OPS_RETURN_IF_ERROR(claim_nodes(state, devices[i], error));
+static int32_t place_all(rt_partition_state *state, ops_error *error) {
+  for (uint32_t i = 0; i < state->device_count; ++i) {
+    OPS_RETURN_IF_ERROR(rt_partition_groups(state, state->devices[i], error));
+    OPS_RETURN_IF_ERROR(claim_nodes(state, state->devices[i], error));
   }
-  for (uint32_t i = 0; i < state->node_count; ++i)
-    if (state->unit_of[i] == RT_UNPLACED) return report_unplaced(state, i, error);
+  for (uint32_t i = 0; i < state->node_count; ++i) {
+    if (state->unit_of[i] != RT_UNPLACED) continue;
+    if (rt_control_kind(&state->nodes[i]->op) == RT_CONTROL_NONE)
+      return report_unplaced(state, i, error);
+    OPS_RETURN_IF_ERROR(rt_partition_control(state, i, error));
+  }
   return finish(state, error);
+}
+
+// Takes over `partition`.
+static int32_t fill(rt_partition_state *state, rt_partition *partition, const rt_graph *graph,
+                    rt_partition **out_partition, ops_error *error) {
+  partition->graph = graph;
+  int32_t status = state_init(state, partition, graph, error);
+  if (status == OPS_OK) status = list_inputs(state, error);
+  if (status == OPS_OK) status = place_all(state, error);
+  if (status != OPS_OK) {
+    // Kernels made so far are known to the state only.
+    partition->units = state->units;
+    partition->unit_count = state->unit_count;
+    rt_partition_destroy(partition);
+    return status;
+  }
+  *out_partition = partition;
+  return OPS_OK;
 }
 
 int32_t rt_partition_create(const rt_graph *graph, rt_device *const *devices,
@@ -175,28 +230,47 @@ int32_t rt_partition_create(const rt_graph *graph, rt_device *const *devices,
   *out_partition = NULL;
   rt_partition *partition = calloc(1, sizeof *partition);
   if (!partition) return exhausted(error);
-  rt_partition_state state = {0};
-  int32_t status = rt_views_init(&partition->views, graph->root, error);
-  partition->views.devices = devices;
-  partition->views.device_count = device_count;
-  if (status == OPS_OK) status = state_init(&state, partition, graph, error);
-  if (status == OPS_OK) status = place_all(&state, devices, device_count, error);
+  partition->views = calloc(1, sizeof *partition->views);
+  const int32_t status =
+      partition->views ? rt_views_init(partition->views, graph->root, error) : exhausted(error);
   if (status != OPS_OK) {
-    // Kernels made so far are known to the state only.
-    partition->units = state.units;
-    partition->unit_count = state.unit_count;
     rt_partition_destroy(partition);
     return status;
   }
-  *out_partition = partition;
-  return OPS_OK;
+  partition->views->devices = devices;
+  partition->views->device_count = device_count;
+  rt_partition_state state = {
+      .path = "", .names = "", .devices = devices, .device_count = device_count};
+  return fill(&state, partition, graph, out_partition, error);
+}
+
+int32_t rt_partition_create_body(const rt_partition_state *outer, const rt_graph *body,
+                                 const char *path, const char *names,
+                                 rt_partition **out_partition, ops_error *error) {
+  *out_partition = NULL;
+  rt_partition *partition = calloc(1, sizeof *partition);
+  if (!partition) return exhausted(error);
+  partition->views = outer->partition->views;
+  partition->depth = outer->partition->depth + 1;
+  rt_partition_state state = {.path = path,
+                              .names = names,
+                              .devices = outer->devices,
+                              .device_count = outer->device_count};
+  return fill(&state, partition, body, out_partition, error);
+}
+
+static void unit_destroy(const rt_unit *unit) {
+  if (unit->api) unit->api->destroy(unit->kernel);
+  for (uint32_t i = 0; i < unit->body_count; ++i) rt_partition_destroy(unit->bodies[i]);
 }
 
 void rt_partition_destroy(rt_partition *partition) {
   if (!partition) return;
-  for (uint32_t i = 0; i < partition->unit_count; ++i)
-    partition->units[i].api->destroy(partition->units[i].kernel);
-  rt_views_finish(&partition->views);
+  for (uint32_t i = 0; i < partition->unit_count; ++i) unit_destroy(&partition->units[i]);
+  if (partition->depth == 0 && partition->views) {
+    rt_views_finish(partition->views);
+    free(partition->views);
+  }
   rt_bump_finish(&partition->bump);
   free(partition);
 }

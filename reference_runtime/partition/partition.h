@@ -12,13 +12,26 @@
 #include "partition/device.h"
 #include "partition/view.h"
 
-// One kernel and the values it reads and writes.
+// Operators with bodies that the runtime runs itself where no provider claims the node.
+#define RT_CONTROL_NONE 0
+#define RT_CONTROL_IF 1
+#define RT_CONTROL_LOOP 2
+#define RT_CONTROL_SCAN 3
+#define RT_CONTROL_SEQUENCE_MAP 4
+int32_t rt_control_kind(const rt_op *op);
+
+// Bodies inside of bodies, at most.
+#define RT_PARTITION_MAX_DEPTH 32u
+
+// One kernel, or one control-flow node, and the values it reads and writes.
 typedef struct rt_unit {
-  uint32_t index;    // in rt_partition.units: execution order
-  const char *name;  // of the node; of a group "first … last"
-  const char *op;    // operator; of a group "group"
-  const rt_device *device;
-  const ops_kernel_def *def;  // NULL: a compiled group
+  uint32_t index;  // in rt_partition.units: execution order
+  const char
+      *name;  // of the node; of a group "first … last"; in a body after its node's: "l/a"
+  const char *op;             // operator; of a group "group"
+  const char *where;          // for messages: "node 'a' (Add)", in a body "Loop 'l' / Add 'a'"
+  const rt_device *device;    // NULL: the runtime itself
+  const ops_kernel_def *def;  // NULL: a compiled group, or control flow
   const ops_kernel_api *api;
   ops_kernel *kernel;
   rt_node *const *nodes;
@@ -28,27 +41,39 @@ typedef struct rt_unit {
   rt_value *const *outputs;
   uint32_t output_count;
   int32_t group;  // number of the group, -1: a single node
+  // Control flow. The inputs are the node's operands, without captured constants.
+  int32_t control;               // RT_CONTROL_…
+  struct rt_partition **bodies;  // in the order of the node's attributes
+  uint32_t body_count;
+  int32_t lends;  // 1: an output may be an input, a capture or a constant as it is
 } rt_unit;
 
 // Where one node went.
 typedef struct rt_placement {
   const rt_node *node;
+  const char *name;  // of the node; in a body after the name of its node: "l/a"
   const rt_unit *unit;
   const char *reason;  // why no more preferred device took it; "" for the first
 } rt_placement;
 
 typedef struct rt_partition {
+  const rt_graph *graph;
+  // What a run takes: inputs of the graph, then captures that are no constants.
+  rt_value **inputs;
+  uint32_t input_count;
   rt_unit *units;
   uint32_t unit_count;
-  rt_placement *placements;  // of the main graph's nodes, in their order
+  rt_placement *placements;  // of the graph's nodes, in their order; bodies have their own
   uint32_t placement_count;
   uint32_t declined;  // groups that were claimed and then not compiled
-  rt_views views;
+  rt_views *views;    // of the whole tree; the main graph's partition owns them
+  uint32_t depth;     // 0: the main graph
   rt_bump bump;
 } rt_partition;
 
 // Fails with UNSUPPORTED if nobody takes a node: the message names the node, its types and each
-// device's reason. `graph` and `devices` must outlive the partition.
+// device's reason. Control flow that nobody takes is the runtime's, and its bodies are placed
+// in the same way. `graph`, the main graph, and `devices` must outlive the partition.
 int32_t rt_partition_create(const rt_graph *graph, rt_device *const *devices,
                             uint32_t device_count, rt_partition **out_partition,
                             ops_error *error);

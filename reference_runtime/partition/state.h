@@ -11,6 +11,10 @@
 typedef struct rt_partition_state {
   rt_partition *partition;
   const rt_graph *graph;
+  const char *path;   // "": the main graph; of a body "Loop 'l' / "
+  const char *names;  // "": the main graph; of a body "l/"
+  rt_device *const *devices;
+  uint32_t device_count;
   rt_node **nodes;  // of the main graph, in topological order
   uint32_t node_count;
   uint32_t *position;  // by node id: index into nodes
@@ -20,6 +24,17 @@ typedef struct rt_partition_state {
   rt_unit *units;      // in order of creation
   uint32_t unit_count;
 } rt_partition_state;
+
+// partition.c: the partition of `body`, which belongs to a node of `state`.
+int32_t rt_partition_create_body(const rt_partition_state *state, const rt_graph *body,
+                                 const char *path, const char *names,
+                                 rt_partition **out_partition, ops_error *error);
+// partition.c: the texts of a unit of one node.
+int32_t rt_partition_name_unit(const rt_partition_state *state, const rt_node *node,
+                               rt_unit *unit, ops_error *error);
+
+// control.c: makes a unit of the runtime's own of the node at `position`.
+int32_t rt_partition_control(rt_partition_state *state, uint32_t position, ops_error *error);
 
 // group.c: lets `device` propose groups over the free nodes and compiles them.
 int32_t rt_partition_groups(rt_partition_state *state, const rt_device *device,

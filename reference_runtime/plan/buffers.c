@@ -126,11 +126,9 @@ static int32_t find(rt_builder *b, const rt_value *value, const rt_device *devic
 }
 
 static const rt_device *device_of_place(const rt_builder *b, uint32_t place) {
-  const rt_partition *partition = b->request->partition;
-  for (uint32_t i = 0; i < partition->unit_count; ++i)
-    if (partition->units[i].device->number == rt_place_device(place))
-      return partition->units[i].device;
-  return NULL;
+  const rt_views *views = b->request->partition->views;
+  const uint32_t number = rt_place_device(place);
+  return number < views->device_count ? views->devices[number] : NULL;
 }
 
 static int32_t add_transfer(rt_builder *b, int32_t kind, const rt_device *device, int32_t queue,

@@ -16,9 +16,9 @@ int32_t rt_builder_exhausted(ops_error *error) {
 // ---- What is known at the beginning ---------------------------------------------------------
 
 static int32_t know_inputs(rt_builder *b, ops_error *error) {
-  const rt_graph *graph = b->request->graph;
-  for (uint32_t i = 0; i < graph->input_count; ++i) {
-    const rt_value *value = graph->inputs[i];
+  const rt_partition *partition = b->request->partition;
+  for (uint32_t i = 0; i < partition->input_count; ++i) {
+    const rt_value *value = partition->inputs[i];
     rt_buffer buffer = {.value = value,
                         .type = b->plan->types[i],
                         .storage = RT_STORAGE_INPUT,
@@ -45,12 +45,24 @@ static int32_t know_parent(rt_builder *b, ops_error *error) {
   return OPS_OK;
 }
 
+// The type of what a host object holds, whose shape is of no interest to plans.
+static const ops_type_info *copy_element(rt_bump *bump, const ops_type_info *type) {
+  ops_type_info *copy = rt_bump_copy(bump, type, 1, sizeof *copy);
+  if (!copy) return NULL;
+  copy->rank = -1;
+  copy->dims = copy->strides = NULL;
+  copy->symbols = NULL;
+  if (type->element) copy->element = copy_element(bump, type->element);
+  return copy;
+}
+
 // The types of the request, copied into the plan.
 static const ops_type_info *copy_type(rt_bump *bump, const ops_type_info *type) {
   if (type->kind == OPS_VALUE_TENSOR || type->kind == OPS_VALUE_STRINGS)
     return rt_type_info_tensor(bump, type->kind, type->type, type->rank, type->dims);
   ops_type_info *copy = rt_bump_copy(bump, type, 1, sizeof *copy);
-  if (copy && type->element) copy->element = copy_type(bump, type->element);
+  if (copy) copy->dims = copy->strides = NULL;
+  if (copy && type->element) copy->element = copy_element(bump, type->element);
   return copy;
 }
 
@@ -65,12 +77,18 @@ static int32_t copy_types(rt_builder *b, ops_error *error) {
   return b->bump->failed ? rt_builder_exhausted(error) : OPS_OK;
 }
 
+// What a body may hand back as it is lives as long as the run.
+static void note_reader(rt_builder *b, const rt_unit *unit, uint32_t id) {
+  if (b->last_reader[id] != RT_READ_AT_END)
+    b->last_reader[id] = unit->lends ? RT_READ_AT_END : unit->index + 1;
+}
+
 static void find_last_readers(rt_builder *b) {
   const rt_partition *partition = b->request->partition;
   for (uint32_t i = 0; i < partition->unit_count; ++i) {
     const rt_unit *unit = &partition->units[i];
     for (uint32_t k = 0; k < unit->input_count; ++k)
-      if (unit->inputs[k]) b->last_reader[unit->inputs[k]->id] = i + 1;
+      if (unit->inputs[k]) note_reader(b, unit, unit->inputs[k]->id);
   }
   for (uint32_t i = 0; i < b->request->graph->output_count; ++i)
     b->last_reader[b->request->graph->outputs[i]->id] = RT_READ_AT_END;
@@ -94,6 +112,14 @@ static int outputs_ready(rt_builder *b) {
   return 1;
 }
 
+// 1 if the buffer can be an output of a body although the body does not own it.
+static int is_lent(const rt_builder *b, const rt_buffer *buffer) {
+  const int lent =
+      buffer->storage == RT_STORAGE_INPUT || buffer->storage == RT_STORAGE_CONSTANT;
+  return b->request->graph->parent && lent && buffer->place == RT_PLACE_HOST &&
+         buffer->type->layout == OPS_LAYOUT_STRIDED;
+}
+
 // The buffer that is already output number `index` of the result, or NULL.
 static const rt_location *direct_output(const rt_builder *b, uint32_t index) {
   const rt_location *at = b->plan->known[b->request->graph->outputs[index]->id].locations;
@@ -105,6 +131,7 @@ static const rt_location *direct_output(const rt_builder *b, uint32_t index) {
                        buffer->storage == RT_STORAGE_LATE ||
                        buffer->storage == RT_STORAGE_OBJECT;
     if (handed && buffer->place == RT_PLACE_HOST && buffer->index == index) return at;
+    if (is_lent(b, buffer)) return at;
   }
   return NULL;
 }
@@ -118,6 +145,7 @@ static int32_t copy_output(rt_builder *b, uint32_t index, rt_plan_output *out,
   rt_buffer buffer = b->plan->buffers[from];
   *out = (rt_plan_output){b->plan->segment, from};
   if (buffer.type->kind != OPS_VALUE_TENSOR) return OPS_OK;  // shared by reference
+  if (is_lent(b, &buffer)) return OPS_OK;
   // A copy that has just been made for this output can go straight to the result.
   rt_buffer *made = &b->plan->buffers[from];
   const rt_action *last =
@@ -174,9 +202,15 @@ static int32_t add_units(rt_builder *b, ops_error *error) {
     int ready = 0, folded = 0;
     OPS_RETURN_IF_ERROR(rt_builder_ready(b, unit, &ready, error));
     if (!ready) return OPS_OK;
-    OPS_RETURN_IF_ERROR(rt_builder_infer(b, unit, error));
-    OPS_RETURN_IF_ERROR(rt_builder_fold(b, unit, &folded, error));
-    if (!folded) OPS_RETURN_IF_ERROR(rt_builder_add_unit(b, unit, error));
+    if (!unit->control) {
+      OPS_RETURN_IF_ERROR(rt_builder_infer(b, unit, error));
+      OPS_RETURN_IF_ERROR(rt_builder_fold(b, unit, &folded, error));
+    }
+    if (folded) continue;
+    if (unit->control)
+      OPS_RETURN_IF_ERROR(rt_builder_add_control(b, unit, error));
+    else
+      OPS_RETURN_IF_ERROR(rt_builder_add_unit(b, unit, error));
   }
   return outputs_ready(b) ? add_outputs(b, error) : OPS_OK;
 }
@@ -189,8 +223,7 @@ static int32_t check_progress(const rt_builder *b, ops_error *error) {
     return ops_error_set(error, OPS_ERROR_INTERNAL, "an output never gets a shape");
   const rt_unit *unit = &b->request->partition->units[plan->end_unit];
   return ops_error_set(error, OPS_ERROR_PRECONDITION,
-                       "node '%s' (%s): the shapes or contents of its inputs are not known",
-                       unit->name, unit->op);
+                       "%s: the shapes or contents of its inputs are not known", unit->where);
 }
 
 static int32_t seal(rt_builder *b, ops_error *error) {

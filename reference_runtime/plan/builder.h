@@ -62,6 +62,15 @@ int32_t rt_builder_ready(rt_builder *b, const rt_unit *unit, int *out_ready, ops
 // Prepares the unit and adds its action.
 int32_t rt_builder_add_unit(rt_builder *b, const rt_unit *unit, ops_error *error);
 
+// The number of the graph's output that `value` is, the first one; RT_NO_BUFFER if it is none.
+uint32_t rt_builder_graph_output(const rt_builder *b, const rt_value *value);
+// Notes that running tells the shape of a buffer.
+int32_t rt_builder_note_late(rt_builder *b, uint32_t buffer, ops_error *error);
+
+// ---- control.c ----
+// Adds the action of a unit that the runtime runs itself.
+int32_t rt_builder_add_control(rt_builder *b, const rt_unit *unit, ops_error *error);
+
 // ---- schedule.c ----
 // Lifetimes → offsets, and waits.
 int32_t rt_builder_schedule(rt_builder *b, ops_error *error);

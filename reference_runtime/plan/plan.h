@@ -33,7 +33,7 @@ uint32_t rt_place_device(uint32_t place);  // number of the device; not for the 
 // ---- Buffers --------------------------------------------------------------------------------
 
 #define RT_STORAGE_ARENA 0     // `offset` in the segment's arena of its place
-#define RT_STORAGE_INPUT 1     // the caller's: input number `index` of the graph
+#define RT_STORAGE_INPUT 1     // the caller's: number `index` of rt_partition.inputs
 #define RT_STORAGE_OUTPUT 2    // the result's: output number `index` of the graph
 #define RT_STORAGE_CONSTANT 3  // a weight, in `place` and `layout`
 #define RT_STORAGE_CONTENTS 4  // `contents`, which are the plan's
@@ -66,6 +66,10 @@ typedef struct rt_buffer {
 #define RT_ACTION_KERNEL 0
 #define RT_ACTION_COPY 1     // inputs[0] → outputs[0], between places
 #define RT_ACTION_REORDER 2  // inputs[0] → outputs[0], between layouts of one device
+#define RT_ACTION_CONTROL 3  // bodies of a control-flow node, on the calling thread
+
+// Of tensors that control flow makes, in bytes.
+#define RT_CONTROL_ALIGNMENT 64u
 
 #define RT_QUEUE_NONE (-1)  // synchronous, on the calling thread
 #define RT_QUEUE_COMPUTE 0
@@ -76,7 +80,7 @@ typedef struct rt_action {
   int32_t kind;
   int32_t queue;            // RT_QUEUE_…, of `device`
   const rt_device *device;  // NULL: the host copies
-  const rt_unit *unit;      // KERNEL
+  const rt_unit *unit;      // KERNEL, CONTROL
   const char *name;         // of the node, or of the copied value
   const uint32_t *inputs;   // buffers; RT_NO_BUFFER: absent
   uint32_t input_count;
@@ -124,6 +128,8 @@ typedef struct rt_guard {
   uint64_t size;
 } rt_guard;
 
+// Where an output of the graph is. In a body it may be an input or a constant, which the body
+// does not own; the main graph's outputs are always the result's.
 typedef struct rt_plan_output {
   uint32_t segment;
   uint32_t buffer;
@@ -162,7 +168,7 @@ typedef struct rt_plan_request {
   const rt_graph *graph;
   const rt_partition *partition;
   rt_plan *parent;  // NULL: the first segment
-  // First segment: the types of the graph's inputs. Later ones: those of parent->late.
+  // First segment: the types of partition->inputs. Later ones: those of parent->late.
   const ops_type_info *const *types;
   uint32_t type_count;
   rt_plan_fetch_fn fetch;

@@ -131,8 +131,7 @@ static int32_t fill_operand(work *w, uint32_t i, ops_error *error) {
   operand->name = (ops_str){value->name, strlen(value->name)};
   operand->type = type;
   if (rt_value_constant(value))
-    return rt_views_constant((rt_views *)&w->b->request->partition->views, value,
-                             &operand->constant, error);
+    return rt_views_constant(w->b->request->partition->views, value, &operand->constant, error);
   if (wants_contents(w->unit, i))
     return contents_constant(w, value, type, &operand->constant, error);
   return OPS_OK;
@@ -397,9 +396,8 @@ static int32_t bring_inputs(work *w, ops_error *error) {
   return OPS_OK;
 }
 
-// The number of the graph's output that `value` is, if that is the only one; else RT_NO_BUFFER.
-static uint32_t graph_output(const work *w, const rt_value *value) {
-  const rt_graph *graph = w->b->request->graph;
+uint32_t rt_builder_graph_output(const rt_builder *b, const rt_value *value) {
+  const rt_graph *graph = b->request->graph;
   if (value->output_count == 0) return RT_NO_BUFFER;
   for (uint32_t i = 0; i < graph->output_count; ++i)
     if (graph->outputs[i] == value) return i;
@@ -422,8 +420,8 @@ static int32_t output_type(work *w, uint32_t i, int32_t kind, ops_type_info **ou
         rt_type_info_tensor(w->b->bump, kind, info->type, shaped ? info->rank : 0, info->dims);
   } else {
     // The kind and the types inside a host object are the graph's.
-    OPS_RETURN_IF_ERROR(rt_views_type((rt_views *)&w->b->request->partition->views,
-                                      w->unit->outputs[i], &plain, error));
+    OPS_RETURN_IF_ERROR(
+        rt_views_type(w->b->request->partition->views, w->unit->outputs[i], &plain, error));
   }
   *out_type = (ops_type_info *)plain;
   return plain ? OPS_OK : rt_builder_exhausted(error);
@@ -446,7 +444,7 @@ static int32_t output_bytes(work *w, uint32_t i, rt_buffer *buffer, ops_type_inf
 
 static int32_t choose_storage(work *w, uint32_t i, rt_buffer *buffer, ops_error *error) {
   const rt_value *value = w->unit->outputs[i];
-  const uint32_t output = graph_output(w, value);
+  const uint32_t output = rt_builder_graph_output(w->b, value);
   buffer->index = output;
   if (buffer->type->kind != OPS_VALUE_TENSOR) {
     buffer->storage = RT_STORAGE_OBJECT;
@@ -469,7 +467,7 @@ static int32_t choose_storage(work *w, uint32_t i, rt_buffer *buffer, ops_error 
   return OPS_OK;
 }
 
-static int32_t note_late(rt_builder *b, uint32_t buffer, ops_error *error) {
+int32_t rt_builder_note_late(rt_builder *b, uint32_t buffer, ops_error *error) {
   if (b->plan->late_count == b->late_capacity) {
     const uint32_t capacity = b->late_capacity ? b->late_capacity * 2 : 8;
     uint32_t *grown = realloc(b->late, capacity * sizeof *grown);
@@ -525,7 +523,7 @@ static int32_t add_output(work *w, uint32_t i, ops_error *error) {
   if (info->mode == OPS_SHAPE_BOUNDED && kind == OPS_VALUE_TENSOR)
     OPS_RETURN_IF_ERROR(add_dims_vector(w, i, error));
   rt_known *known = &w->b->plan->known[value->id];
-  if (buffer.late) return note_late(w->b, w->outputs[i], error);
+  if (buffer.late) return rt_builder_note_late(w->b, w->outputs[i], error);
   known->type = rt_type_info_tensor(w->b->bump, kind, info->type, info->rank, info->dims);
   if (shapeless) known->type = type;
   return known->type ? OPS_OK : rt_builder_exhausted(error);
@@ -589,8 +587,7 @@ int32_t rt_builder_add_unit(rt_builder *b, const rt_unit *unit, ops_error *error
   work w;
   int32_t status = work_init(&w, b, unit, error);
   if (status == OPS_OK) status = plan_unit(&w, error);
-  if (status != OPS_OK)
-    ops_error_prefix(error, "node '%s' (%s) on %s", unit->name, unit->op, unit->device->name);
+  if (status != OPS_OK) ops_error_prefix(error, "%s on %s", unit->where, unit->device->name);
   return status;
 }
 
@@ -613,7 +610,7 @@ int32_t rt_plan_prepare(const rt_action *action, ops_prepared **out_prepared,
     status = ops_error_set(error, OPS_ERROR_INTERNAL,
                            "provider %s: prepare answered OK without a prepared object",
                            action->device->name);
-  if (status != OPS_OK) ops_error_prefix(error, "node '%s'", action->name);
+  if (status != OPS_OK) ops_error_prefix(error, "%s", action->unit->where);
   *out_prepared = reply.prepared;
   free(infos);
   return status;

@@ -65,26 +65,48 @@ static int32_t describe_values(opsrt_session *session, ops_error *error) {
   return OPS_OK;
 }
 
-static int32_t describe_placements(opsrt_session *session, ops_error *error) {
-  const rt_partition *partition = session->partition;
-  session->placements =
-      rt_bump_new(&session->bump, partition->placement_count, sizeof(opsrt_placement));
-  if (!session->placements) return exhausted(error);
+static uint64_t count_placements(const rt_partition *partition) {
+  uint64_t count = partition->placement_count;
+  for (uint32_t i = 0; i < partition->unit_count; ++i)
+    for (uint32_t k = 0; k < partition->units[i].body_count; ++k)
+      count += count_placements(partition->units[i].bodies[k]);
+  return count;
+}
+
+static void describe_placement(opsrt_session *session, const rt_placement *from,
+                               opsrt_placement *to) {
+  static const ops_str own = OPS_STR("control flow"), compiled = OPS_STR("compiled group");
+  const rt_unit *unit = from->unit;
+  const ops_str host = OPS_STR("host");
+  const ops_str device = unit->device ? unit->device->info.name : host;
+  const ops_str kernel = unit->def ? unit->def->name : unit->device ? compiled : own;
+  *to = (opsrt_placement){.node = from->name,
+                          .op = from->node->op.name,
+                          .domain = from->node->op.domain,
+                          .opset = from->node->op.opset,
+                          .group = unit->group,
+                          .provider = unit->device ? unit->device->name : OPSRT_RUNTIME,
+                          .device = rt_bump_text(&session->bump, device),
+                          .kernel = rt_bump_text(&session->bump, kernel),
+                          .reason = from->reason};
+}
+
+// The nodes of a graph, and after each that the runtime runs those of its bodies.
+static void describe_partition(opsrt_session *session, const rt_partition *partition) {
   for (uint32_t i = 0; i < partition->placement_count; ++i) {
-    const rt_placement *from = &partition->placements[i];
-    const rt_unit *unit = from->unit;
-    const ops_str device = unit->device->info.name;
-    const ops_str kernel = unit->def ? unit->def->name : (ops_str)OPS_STR("compiled group");
-    session->placements[i] = (opsrt_placement){.node = from->node->name,
-                                               .op = from->node->op.name,
-                                               .domain = from->node->op.domain,
-                                               .opset = from->node->op.opset,
-                                               .group = unit->group,
-                                               .provider = unit->device->name,
-                                               .device = rt_bump_text(&session->bump, device),
-                                               .kernel = rt_bump_text(&session->bump, kernel),
-                                               .reason = from->reason};
+    const rt_unit *unit = partition->placements[i].unit;
+    describe_placement(session, &partition->placements[i],
+                       &session->placements[session->placement_count++]);
+    for (uint32_t k = 0; k < unit->body_count; ++k)
+      describe_partition(session, unit->bodies[k]);
   }
+}
+
+static int32_t describe_placements(opsrt_session *session, ops_error *error) {
+  session->placements = rt_bump_new(&session->bump, count_placements(session->partition),
+                                    sizeof(opsrt_placement));
+  if (!session->placements) return exhausted(error);
+  describe_partition(session, session->partition);
   return session->bump.failed ? exhausted(error) : OPS_OK;
 }
 
@@ -112,11 +134,11 @@ const opsrt_info *opsrt_session_output(const opsrt_session *session, uint64_t in
 }
 
 uint64_t opsrt_session_placement_count(const opsrt_session *session) {
-  return session->partition->placement_count;
+  return session->placement_count;
 }
 
 const opsrt_placement *opsrt_session_placement(const opsrt_session *session, uint64_t index) {
-  return index < session->partition->placement_count ? &session->placements[index] : NULL;
+  return index < session->placement_count ? &session->placements[index] : NULL;
 }
 
 uint64_t opsrt_session_memory_count(const opsrt_session *session) {

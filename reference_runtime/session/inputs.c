@@ -122,7 +122,7 @@ static int32_t take_object(const opsrt_session *session, uint32_t index,
   if (!value->value || ops_value_accessors.kind(value->value) != kind_of(value))
     return refuse(session, error, "is given without a value of its kind", value->name);
   input->value = value->value;
-  return rt_views_type(&session->partition->views, session->graph->inputs[index], &input->type,
+  return rt_views_type(session->partition->views, session->graph->inputs[index], &input->type,
                        error);
 }
 

@@ -32,6 +32,7 @@ struct opsrt_session {
   opsrt_info *inputs;
   opsrt_info *outputs;
   opsrt_placement *placements;
+  uint64_t placement_count;
   rt_bump bump;
 };
 

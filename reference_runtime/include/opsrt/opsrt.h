@@ -28,6 +28,8 @@ typedef struct opsrt_session opsrt_session;
 typedef struct opsrt_result opsrt_result;
 typedef struct opsrt_provider opsrt_provider;
 
+// The provider's name in placements of control flow that the runtime runs itself.
+#define OPSRT_RUNTIME "runtime"
 // The provider that runs what no other takes.
 #define OPSRT_FALLBACK_PROVIDER "reference"
 
@@ -137,9 +139,10 @@ int32_t opsrt_tensor_write(const char *path, const opsrt_value *tensor, ops_erro
 
 // ---- What a session did ---------------------------------------------------------------------
 
-// Who runs a node. Borrowed from the session.
+// Who runs a node. Borrowed from the session. Nodes in bodies that the runtime runs follow the
+// node that has the body.
 typedef struct opsrt_placement {
-  const char *node;
+  const char *node;  // in a body after the name of its node: "loop/add"
   const char *op;
   const char *domain;  // "" is ai.onnx
   int32_t opset;

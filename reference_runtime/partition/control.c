@@ -49,6 +49,16 @@ static int32_t lends(const rt_graph *body) {
   return 0;
 }
 
+// 1 if the body can be run: not the branch that a constant condition rules out, in which nothing
+// has to be right.
+static int is_reachable(const rt_node *node, const rt_graph *body) {
+  const rt_value *condition = rt_node_input(node, 0);
+  if (!rt_op_is(&node->op, "If") || !condition || condition->contents_count != 1) return 1;
+  if (!rt_dim_is_const(condition->contents[0])) return 1;
+  const char *taken = condition->contents[0].value ? "then_branch" : "else_branch";
+  return rt_attrs_graph(&node->op.attrs, taken) == body;
+}
+
 static int32_t place_bodies(rt_partition_state *state, const rt_node *node, rt_unit *unit,
                             ops_error *error) {
   rt_bump *bump = &state->partition->bump;
@@ -65,6 +75,7 @@ static int32_t place_bodies(rt_partition_state *state, const rt_node *node, rt_u
                          unit->where, RT_PARTITION_MAX_DEPTH);
   for (uint32_t i = 0; i < count; ++i) {
     const rt_graph *body = rt_node_body(node, i);
+    if (!is_reachable(node, body)) continue;
     unit->lends |= lends(body);
     OPS_RETURN_IF_ERROR(rt_partition_create_body(state, body, path, names,
                                                  &unit->bodies[unit->body_count], error));

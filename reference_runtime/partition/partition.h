@@ -43,7 +43,7 @@ typedef struct rt_unit {
   int32_t group;  // number of the group, -1: a single node
   // Control flow. The inputs are the node's operands, without captured constants.
   int32_t control;               // RT_CONTROL_…
-  struct rt_partition **bodies;  // in the order of the node's attributes
+  struct rt_partition **bodies;  // without the branch that a constant condition rules out
   uint32_t body_count;
   int32_t lends;  // 1: an output may be an input, a capture or a constant as it is
 } rt_unit;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The outputs of a run, owned by the caller and independent of the session, and tensors in
-// files.
+// The outputs of a run, owned by the caller and independent of the session.
 #include <ops_support/error.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "loader/value.h"
-#include "model/tensor_file.h"
 #include "session/session.h"
 
 struct opsrt_result {
@@ -87,61 +85,4 @@ void opsrt_result_destroy(opsrt_result *result) {
   free(result->owned);
   rt_bump_finish(&result->bump);
   free(result);
-}
-
-// ---- Tensors in files -----------------------------------------------------------------------
-
-struct opsrt_tensor {
-  rt_tensor_file *file;
-  opsrt_value value;
-};
-
-int32_t opsrt_tensor_read(const char *path, opsrt_tensor **out_tensor, ops_error *error) {
-  *out_tensor = NULL;
-  opsrt_tensor *tensor = calloc(1, sizeof *tensor);
-  if (!tensor) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a tensor");
-  const int32_t status = rt_tensor_file_read(path, &tensor->file, error);
-  if (status != OPS_OK) {
-    free(tensor);
-    return status;
-  }
-  const rt_model_tensor *from = &tensor->file->tensor;
-  const int strings = from->elem_type == OPS_TYPE_STRING;
-  tensor->value = (opsrt_value){.kind = strings ? OPS_VALUE_STRINGS : OPS_VALUE_TENSOR,
-                                .type = from->elem_type,
-                                .rank = from->rank,
-                                .dims = from->dims,
-                                .data = from->data,
-                                .size = from->size,
-                                .strings = from->strings};
-  *out_tensor = tensor;
-  return OPS_OK;
-}
-
-const opsrt_value *opsrt_tensor_value(const opsrt_tensor *tensor) {
-  return &tensor->value;
-}
-
-void opsrt_tensor_destroy(opsrt_tensor *tensor) {
-  if (!tensor) return;
-  rt_tensor_file_destroy(tensor->file);
-  free(tensor);
-}
-
-int32_t opsrt_tensor_write(const char *path, const opsrt_value *tensor, ops_error *error) {
-  const int32_t kind = tensor->kind;
-  if (kind != 0 && kind != OPS_VALUE_TENSOR && kind != OPS_VALUE_STRINGS)
-    return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                         "'%s': value '%s' is no tensor, and only tensors are written to files",
-                         path, tensor->name ? tensor->name : "");
-  rt_model_tensor out = {.elem_type = tensor->type,
-                         .rank = tensor->rank,
-                         .dims = tensor->dims,
-                         .element_count = 1,
-                         .data = tensor->size ? tensor->data : NULL,
-                         .size = tensor->size,
-                         .strings = tensor->strings};
-  if (tensor->name) out.name = (ops_str){tensor->name, strlen(tensor->name)};
-  for (int32_t i = 0; i < tensor->rank; ++i) out.element_count *= tensor->dims[i];
-  return rt_tensor_file_write(path, &out, error);
 }

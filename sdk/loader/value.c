@@ -431,6 +431,28 @@ static int32_t map_set(ops_value *value, const ops_arg *key, const ops_arg *sour
   return OPS_OK;
 }
 
+// ---- All kinds ------------------------------------------------------------------------------
+
+static int32_t assign(ops_value *value, const ops_value *source, ops_error *error) {
+  ops_value *copy;
+  OPS_RETURN_IF_ERROR(check_kind(value, source->kind, error));
+  if (value == source) return OPS_OK;
+  OPS_RETURN_IF_ERROR(value_copy(source, &copy, error));
+  // The contents change places; the copy takes the old ones with it.
+  void *cells = value->cells;
+  const uint64_t size = value->size, capacity = value->capacity;
+  value->cells = copy->cells;
+  value->size = copy->size;
+  value->capacity = copy->capacity;
+  value->rank = copy->rank;
+  memcpy(value->dims, copy->dims, sizeof value->dims);
+  copy->cells = cells;
+  copy->size = size;
+  copy->capacity = capacity;
+  ops_value_release(copy);
+  return OPS_OK;
+}
+
 const ops_value_api ops_value_accessors = {
     .struct_size = sizeof(ops_value_api),
     .kind = value_kind,
@@ -449,4 +471,5 @@ const ops_value_api ops_value_accessors = {
     .map_set = map_set,
     .create = ops_value_create,
     .release = ops_value_release,
+    .assign = assign,
 };

@@ -133,6 +133,10 @@ typedef struct opsrt_tensor opsrt_tensor;
 int32_t opsrt_tensor_read(const char *path, opsrt_tensor **out_tensor, ops_error *error);
 const opsrt_value *opsrt_tensor_value(const opsrt_tensor *tensor);
 void opsrt_tensor_destroy(opsrt_tensor *tensor);  // accepts NULL
+// The same for a value of any kind but MAP: sequences and optionals are a serialised
+// SequenceProto or OptionalProto, which their bytes do not tell.
+int32_t opsrt_value_read(const char *path, int32_t kind, opsrt_tensor **out_tensor,
+                         ops_error *error);
 // Writes a tensor (also of strings, in a TensorProto): numpy's format if `path` ends in ".npy".
 // The file appears whole or not at all.
 int32_t opsrt_tensor_write(const char *path, const opsrt_value *tensor, ops_error *error);

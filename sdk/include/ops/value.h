@@ -68,6 +68,10 @@ typedef struct ops_value_api {
   // empty. What goes into another value, such as a map into a sequence, is made so.
   int32_t (*create)(int32_t kind, ops_value **out_value, ops_error *error);
   void (*release)(ops_value *value);  // of a value from create; accepts NULL
+
+  // Makes `value` equal to `source`, which has the same kind. Tensors inside are shared, not
+  // copied: how a kernel derives a sequence from another.
+  int32_t (*assign)(ops_value *value, const ops_value *source, ops_error *error);
 } ops_value_api;
 
 #ifdef __cplusplus

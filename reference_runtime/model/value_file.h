@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One value in one file: what the official test data hold beside tensors, sequences and
+// optionals (SequenceProto, OptionalProto).
+#ifndef RT_MODEL_VALUE_FILE_H_
+#define RT_MODEL_VALUE_FILE_H_
+
+#include "model/model.h"
+
+// A tensor, or a list of values: the elements of a sequence, the element of an optional.
+typedef struct rt_model_value {
+  int32_t kind;  // RT_MODEL_TYPE_TENSOR, _SEQUENCE or _OPTIONAL
+  rt_model_tensor tensor;
+  struct rt_model_value *items;
+  uint32_t count;  // of an optional: 0 or 1
+} rt_model_value;
+
+// Owns everything that `value` points to.
+typedef struct rt_value_file {
+  rt_model_value value;
+} rt_value_file;
+
+// Reads a value of `kind`, which the bytes do not tell. A .npy file is a tensor. Fails with IO,
+// INVALID_MODEL, UNSUPPORTED (sparse tensors and maps inside) or OUT_OF_MEMORY.
+int32_t rt_value_file_read(const char *path, int32_t kind, rt_value_file **out_file,
+                           ops_error *error);
+int32_t rt_value_file_read_bytes(const void *data, uint64_t size, int32_t kind,
+                                 rt_value_file **out_file, ops_error *error);
+void rt_value_file_destroy(rt_value_file *file);  // accepts NULL
+
+#endif  // RT_MODEL_VALUE_FILE_H_

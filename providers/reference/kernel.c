@@ -211,6 +211,13 @@ static int32_t read_shape(const ops_kernel *kernel, const ops_operand *operand, 
   if (type == NULL) return OPS_OK;
   out->present = 1;
   out->type = type->kind == OPS_VALUE_STRINGS ? OPS_TYPE_STRING : type->type;
+  out->kind = type->kind;
+  if (type->kind != OPS_VALUE_TENSOR && type->kind != OPS_VALUE_STRINGS) {
+    const ops_type_info *element = type->element;
+    if (element != NULL)
+      out->element = element->kind == OPS_VALUE_STRINGS ? OPS_TYPE_STRING : element->type;
+    return OPS_OK;
+  }
   out->rank = type->rank;
   if (type->rank < 0 || type->rank > OPS_MAX_RANK)
     return ref_fail(kernel, error, OPS_ERROR_INVALID_ARGUMENT,

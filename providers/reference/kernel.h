@@ -37,6 +37,8 @@ typedef struct ref_shape {
   int32_t type;
   int32_t rank;
   int32_t by_execute;  // an output whose shape execute sets
+  int32_t kind;        // of an input: OPS_VALUE_…; 0: absent
+  int32_t element;     // of a sequence or optional of tensors: their type, if it is known
   int64_t dims[OPS_MAX_RANK];
 } ref_shape;
 
@@ -178,6 +180,9 @@ int ref_asked_for(const ref_run *run, uint64_t output);
 
 // Fixes the shape of an output that prepare left to execute, and makes its view.
 int32_t ref_set_output(ref_run *run, uint64_t output, int32_t rank, const int64_t *dims);
+
+// A view as an argument for the accessors of host values; it borrows the view.
+ops_arg ref_arg_of(const ref_view *view);
 
 void ref_parallel(const ref_run *run, int64_t count, int64_t grain, ops_parallel_body body,
                   void *context);

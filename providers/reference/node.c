@@ -267,6 +267,21 @@ int32_t ref_set_output(ref_run *run, uint64_t output, int32_t rank, const int64_
   return ref_view_init(&run->outputs[output], &arg, kernel->api->values);
 }
 
+ops_arg ref_arg_of(const ref_view *view) {
+  if (!view->present) return (ops_arg){.kind = OPS_ARG_ABSENT};
+  if (view->value != NULL) return (ops_arg){.kind = OPS_ARG_VALUE, .value = view->value};
+  const int64_t bits = view->origin * view->element->bits;
+  ops_arg arg = {.kind = OPS_ARG_TENSOR, .memory_kind = OPS_MEMORY_HOST};
+  arg.tensor = (ops_tensor){.dims = view->dims,
+                            .strides = view->strides,
+                            .memory = view->data,
+                            .byte_offset = (uint64_t)(bits / 8),
+                            .bit_offset = (uint32_t)(bits % 8),
+                            .type = view->type,
+                            .rank = view->rank};
+  return arg;
+}
+
 void ref_parallel(const ref_run *run, int64_t count, int64_t grain, ops_parallel_body body,
                   void *context) {
   if (count <= 0) return;

@@ -8,6 +8,12 @@
 #include "kernel.h"
 
 extern const ref_op ref_cast, ref_cast_like;
+extern const ref_op ref_identity_object;
+extern const ref_op ref_sequence_empty, ref_sequence_construct, ref_sequence_at;
+extern const ref_op ref_sequence_insert, ref_sequence_erase, ref_sequence_length;
+extern const ref_op ref_concat_from_sequence, ref_split_to_sequence;
+extern const ref_op ref_optional, ref_optional_has_element;
+extern const ref_op ref_optional_get_tensor, ref_optional_get_object;
 extern const ref_op ref_clip;
 extern const ref_op ref_constant, ref_constant_of_shape;
 extern const ref_op ref_conv;

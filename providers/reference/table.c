@@ -333,6 +333,7 @@ static const ops_kernel_def kernels[] = {
 #include "table_ml.inc"
 #include "table_nn.inc"
 #include "table_random.inc"
+#include "table_sequence.inc"
 #include "table_signal.inc"
 #include "table_strings.inc"
 #include "table_tensor.inc"

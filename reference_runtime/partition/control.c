@@ -49,8 +49,8 @@ static int32_t lends(const rt_graph *body) {
   return 0;
 }
 
-// 1 if the body can be run: not the branch that a constant condition rules out, in which nothing
-// has to be right.
+// 1 if the body can be run: not the branch that a constant condition rules out, in which
+// nothing has to be right.
 static int is_reachable(const rt_node *node, const rt_graph *body) {
   const rt_value *condition = rt_node_input(node, 0);
   if (!rt_op_is(&node->op, "If") || !condition || condition->contents_count != 1) return 1;

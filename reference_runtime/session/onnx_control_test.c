@@ -209,10 +209,8 @@ static void run_case(verdict *v, const opsrt_provider_spec *provider) {
   ops_error error = OPS_ERROR_INIT;
   opsrt_session *session = NULL;
   snprintf(path, sizeof path, "%s/%s/model.onnx", TEST_CASES, v->test->name);
-  const opsrt_session_options options = {.model = {.path = path},
-                                         .providers = provider,
-                                         .provider_count = 1,
-                                         .workers = 1};
+  const opsrt_session_options options = {
+      .model = {.path = path}, .providers = provider, .provider_count = 1, .workers = 1};
   if (opsrt_session_create(&options, &session, &error) != OPS_OK)
     return wrong(v, "%s", error.message);
   run_session(v, session);

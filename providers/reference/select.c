@@ -11,7 +11,23 @@ static int32_t prepare_non_zero(ref_prepare *p) {
   return OPS_OK;
 }
 
+// Both parts of a complex number.
+static int is_complex_zero(const ref_view *x, int64_t at) {
+  float narrow[2];
+  double wide[2];
+  int is_narrow = x->element->bits == 64;
+  ref_move_bits(x->element->bits, is_narrow ? (void *)narrow : (void *)wide, 0, 1, x->data,
+                x->origin + at, 1, 1);
+  return is_narrow ? narrow[0] == 0 && narrow[1] == 0 : wide[0] == 0 && wide[1] == 0;
+}
+
+// The empty string is the zero of strings, as in numpy.
 static int is_zero(const ref_view *x, int64_t at) {
+  ops_str text = {NULL, 0};
+  if (x->element->kind == REF_STRING)
+    return x->values->string_get(x->value, (uint64_t)at, &text, NULL) != OPS_OK ||
+           text.size == 0;
+  if (x->element->kind == REF_COMPLEX) return is_complex_zero(x, at);
   return ref_is_integer(x) ? ref_int_at(x, at) == 0 : ref_at(x, at) == 0;
 }
 

@@ -214,6 +214,35 @@ static void strings_follow_the_specification(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) run_case(&cases[i]);
 }
 
+static void check_non_zero(test_tensor *x) {
+  test_tensor y = {.present = 1};
+  test_node node = {.op = "NonZero",
+                    .opset = 13,
+                    .inputs = x,
+                    .input_count = 1,
+                    .outputs = &y,
+                    .output_count = 1};
+  ops_error error = {.struct_size = sizeof error};
+  assert_int_equal(test_run(&host, &node, &error), OPS_OK);
+  assert_int_equal(y.count, 2);
+  assert_int_equal(((const int64_t *)y.memory)[0], 1);
+  assert_int_equal(((const int64_t *)y.memory)[1], 2);
+  test_tensor_finish(x);
+  test_tensor_finish(&y);
+}
+
+static void what_is_no_number_may_be_zero(void **state) {
+  (void)state;
+  test_tensor x = make_words((const char *[MAX_WORDS]){"", "a", "0", ""});
+  check_non_zero(&x);
+  test_tensor_init(&x, OPS_TYPE_COMPLEX64, 1, (int64_t[]){4}, 0);
+  test_tensor_fill(&x, (float[]){0, -0.0f, 0, 1, 1, 0, 0, 0});
+  check_non_zero(&x);
+  test_tensor_init(&x, OPS_TYPE_COMPLEX128, 1, (int64_t[]){4}, 1);
+  test_tensor_fill(&x, (double[]){0, -0.0, 0, 1, 1, 0, 0, 0});
+  check_non_zero(&x);
+}
+
 // ---- Numbers -------------------------------------------------------------------------------
 
 static void check_written(int32_t type, double value, const char *expected) {
@@ -294,6 +323,7 @@ static void numbers_are_read_exactly(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(strings_follow_the_specification),
+      cmocka_unit_test(what_is_no_number_may_be_zero),
       cmocka_unit_test(numbers_are_written_plainly),
       cmocka_unit_test(numbers_are_read_exactly),
   };

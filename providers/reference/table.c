@@ -87,11 +87,12 @@
 // Schemas say float; a judge that wants more digits may ask in double.
 #define SCALES_TYPES (OPS_TYPE_BIT(OPS_TYPE_FLOAT) | OPS_TYPE_BIT(OPS_TYPE_DOUBLE))
 #define RANGE_TYPES (REF_REALS | REF_INDICES | OPS_TYPE_BIT(OPS_TYPE_INT16))
-#define QUANTIZED_TYPES                                                                  \
-  (REF_FLOAT8 | REF_SMALL | OPS_TYPE_BIT(OPS_TYPE_INT8) | OPS_TYPE_BIT(OPS_TYPE_UINT8) | \
-   OPS_TYPE_BIT(OPS_TYPE_INT16) | OPS_TYPE_BIT(OPS_TYPE_UINT16))
+#define QUANTIZED_TYPES                                                \
+  (REF_FLOAT8 | REF_FLOAT6 | REF_SMALL | OPS_TYPE_BIT(OPS_TYPE_INT8) | \
+   OPS_TYPE_BIT(OPS_TYPE_UINT8) | OPS_TYPE_BIT(OPS_TYPE_INT16) |       \
+   OPS_TYPE_BIT(OPS_TYPE_UINT16))
 #define SCALE_TYPES (REF_REALS | OPS_TYPE_BIT(OPS_TYPE_FLOAT8E8M0))
-#define CAST_TYPES (REF_NUMBERS | REF_STRINGS)
+#define CAST_TYPES (REF_NUMBERS | REF_FLOAT6 | REF_STRINGS)
 #define PRODUCT_TYPES (REF_REALS | REF_WIDE_INTEGERS)
 
 static const ops_kernel_def kernels[] = {

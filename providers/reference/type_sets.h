@@ -29,6 +29,8 @@
   (OPS_TYPE_BIT(OPS_TYPE_UINT4) | OPS_TYPE_BIT(OPS_TYPE_INT4) |       \
    OPS_TYPE_BIT(OPS_TYPE_FLOAT4E2M1) | OPS_TYPE_BIT(OPS_TYPE_UINT2) | \
    OPS_TYPE_BIT(OPS_TYPE_INT2))
+// Of opset 28, in casts and quantisation only.
+#define REF_FLOAT6 (OPS_TYPE_BIT(OPS_TYPE_FLOAT6E2M3) | OPS_TYPE_BIT(OPS_TYPE_FLOAT6E3M2))
 // Everything with a value that double or int64 can hold.
 #define REF_NUMBERS                                                  \
   (REF_REALS | REF_INTEGERS | REF_BOOLEAN | REF_FLOAT8 | REF_SMALL | \

@@ -189,6 +189,33 @@ int32_t rt_infer_rule_sequence_at(rt_infer_context *ctx) {
   return OPS_OK;
 }
 
+#define ANY_SEQUENCE(number, name, bits) \
+  [number] = {RT_TYPE_SEQUENCE, 0, RT_RANK_UNKNOWN, NULL, &any_tensors[number]},
+static const rt_type any_sequences[OPS_TYPE_COUNT] = {OPS_TYPE_LIST(ANY_SEQUENCE)};
+
+// The type that stands for all tensors, or sequences of tensors, like `type`; NULL if there is
+// none.
+static const rt_type *any_like(const rt_type *type) {
+  const int sequence = type->kind == RT_TYPE_SEQUENCE;
+  const rt_type *tensor = sequence ? type->element : type;
+  if (!tensor || tensor->kind != RT_TYPE_TENSOR || tensor->elem_type <= 0 ||
+      tensor->elem_type >= OPS_TYPE_COUNT)
+    return NULL;
+  return sequence ? &any_sequences[tensor->elem_type] : &any_tensors[tensor->elem_type];
+}
+
+int32_t rt_infer_rule_optional(rt_infer_context *ctx) {
+  if (ctx->output_count == 0) return OPS_OK;
+  const rt_attr *attr = rt_attrs_find(&ctx->op->attrs, "type");
+  const rt_type *element = NULL;
+  if (rt_infer_has(ctx, 0))
+    element = any_like(ctx->inputs[0].type);
+  else if (attr && attr->kind == RT_ATTR_TYPE)
+    element = &attr->types[0];
+  ctx->outputs[0].type = (rt_type){RT_TYPE_OPTIONAL, 0, RT_RANK_UNKNOWN, NULL, element};
+  return OPS_OK;
+}
+
 int32_t rt_infer_rule_optional_element(rt_infer_context *ctx) {
   if (!rt_infer_has(ctx, 0)) return OPS_OK;
   const rt_type *type = ctx->inputs[0].type;

@@ -124,6 +124,7 @@ const rt_infer_rule rt_infer_rules[] = {
     {"NonZero", 1, RT_INFER_NEWEST, rt_infer_rule_non_zero, 0},
     {"Not", 1, RT_INFER_NEWEST, rt_infer_rule_integral, RT_INFER_NOT},
     {"OneHot", 1, RT_INFER_NEWEST, rt_infer_rule_one_hot, 0},
+    {"Optional", 1, RT_INFER_NEWEST, rt_infer_rule_optional, 0},
     {"OptionalGetElement", 1, RT_INFER_NEWEST, rt_infer_rule_optional_element, 0},
     {"OptionalHasElement", 1, RT_INFER_NEWEST, rt_infer_rule_scalar, OPS_TYPE_BOOL},
     {"Or", 7, RT_INFER_NEWEST, rt_infer_rule_compare, RT_INFER_NOTHING},

@@ -37,7 +37,7 @@ const rt_infer_rule *rt_infer_find_rule(const rt_op *op);
   X(grid_sample) X(rnn) X(einsum) X(affine_grid) X(col2im) X(center_crop_pad)              \
   X(max_unpool) X(window) X(loss) X(attention) X(if) X(loop) X(scan)                       \
   X(sequence_construct) X(sequence_empty) X(sequence_at) X(sequence_same) X(scalar)        \
-  X(sequence_concat) X(sequence_split) X(optional_element)
+  X(sequence_concat) X(sequence_split) X(optional) X(optional_element)
 // clang-format on
 
 #define DECLARE(name) int32_t rt_infer_rule_##name(rt_infer_context *ctx);

@@ -145,10 +145,10 @@ static int32_t decode_list(rt_model_decoder *decoder, reader r, int32_t kind, in
     if (!is_element(number)) continue;
     const int32_t status =
         decode_element(decoder, number, payload, depth, &out->items[out->count]);
-    if (status != OPS_OK) {
+    // Only the outermost number: a message has room for one.
+    if (status != OPS_OK && depth == 0)
       ops_error_prefix(decoder->error, "element %u", out->count);
-      return status;
-    }
+    OPS_RETURN_IF_ERROR(status);
     out->count++;
   }
   return OPS_OK;

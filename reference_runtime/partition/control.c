@@ -69,10 +69,11 @@ static int32_t place_bodies(rt_partition_state *state, const rt_node *node, rt_u
   unit->bodies = rt_bump_new(bump, count, sizeof *unit->bodies);
   if (!path || !names || !unit->bodies) return exhausted(error);
   if (state->partition->depth >= RT_PARTITION_MAX_DEPTH)
-    return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                         "%s: bodies are nested deeper than %u (RT_PARTITION_MAX_DEPTH); nest "
-                         "fewer If, Loop, Scan and SequenceMap",
-                         unit->where, RT_PARTITION_MAX_DEPTH);
+    return ops_error_set(
+        error, OPS_ERROR_UNSUPPORTED,
+        "bodies are nested deeper than %u (RT_PARTITION_MAX_DEPTH); nest fewer "
+        "If, Loop, Scan and SequenceMap. It is %s",
+        RT_PARTITION_MAX_DEPTH, unit->where);
   for (uint32_t i = 0; i < count; ++i) {
     const rt_graph *body = rt_node_body(node, i);
     if (!is_reachable(node, body)) continue;

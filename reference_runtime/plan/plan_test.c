@@ -171,6 +171,24 @@ static void check_contents(const rt_plan *plan, const access *list, uint32_t cou
   }
 }
 
+// Memory that an action overwrites in place must not be what it reads as another input.
+static uint32_t check_in_place(const rt_plan *plan) {
+  uint32_t twice = 0;
+  for (uint32_t i = 0; i < plan->action_count; ++i) {
+    const rt_action *action = &plan->actions[i];
+    if (action->kind != RT_ACTION_KERNEL) continue;
+    for (uint32_t k = 1; k < action->input_count; ++k)
+      twice += action->inputs[k] != RT_NO_BUFFER && action->inputs[k] == action->inputs[0];
+    for (uint64_t k = 0; k < action->request->alias_count; ++k) {
+      const uint32_t taken = (uint32_t)action->request->aliases[k].input;
+      for (uint32_t n = 0; n < action->input_count; ++n)
+        if (n != taken && action->inputs[n] != RT_NO_BUFFER)
+          assert_false(share_memory(plan, action->inputs[n], action->inputs[taken]));
+    }
+  }
+  return twice;
+}
+
 static void check_plan(const rt_graph *graph, const rt_plan *plan) {
   static access list[MAX_ACCESSES];
   const uint32_t count = list_accesses(plan, list);
@@ -203,7 +221,7 @@ static void no_two_accesses_race(void **state) {
   const rt_device_spec specs[2] = {{.provider = TEST_NPU}, {.provider = TEST_REFERENCE}};
   rt_device *devices[2] = {NULL, NULL};
   ops_error error = OPS_ERROR_INIT;
-  uint32_t waits = 0, copies = 0, in_place = 0;
+  uint32_t waits = 0, copies = 0, in_place = 0, twice = 0;
   for (uint32_t i = 0; i < 2; ++i)
     if (rt_device_open(&specs[i], &host, i, &devices[i], &error) != OPS_OK)
       fail_msg("%s", error.message);
@@ -213,6 +231,7 @@ static void no_two_accesses_race(void **state) {
     assert_int_equal(rt_partition_create(graph, devices, 2, &partition, NULL), OPS_OK);
     rt_plan *plan = build(graph, partition, trial % 10 == 0);
     check_plan(graph, plan);
+    twice += check_in_place(plan);
     for (uint32_t i = 0; i < plan->action_count; ++i) {
       waits += plan->actions[i].wait_count;
       copies += plan->actions[i].kind == RT_ACTION_COPY;
@@ -223,6 +242,7 @@ static void no_two_accesses_race(void **state) {
     rt_graph_destroy(graph);
   }
   assert_true(waits > 500 && copies > 500 && in_place > 100);  // it is about something
+  assert_true(twice > 20);
   rt_device_close(devices[1]);
   rt_device_close(devices[0]);
 }

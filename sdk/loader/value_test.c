@@ -497,6 +497,37 @@ static int32_t value_scenario(void) {
   return status;
 }
 
+// Tensors are shared by assigned values; each changes alone afterwards.
+static void assigned_values_share_tensors(void **state) {
+  (void)state;
+  ops_error error = OPS_ERROR_INIT;
+  ops_value *a = create(OPS_VALUE_SEQUENCE), *b = create(OPS_VALUE_SEQUENCE);
+  ops_value *text = create(OPS_VALUE_STRINGS);
+  for (int64_t i = 0; i < 3; ++i) {
+    const ops_arg arg = scalar(&i);
+    assert_int_equal(kApi->sequence_insert(a, (uint64_t)i, &arg, &error), OPS_OK);
+  }
+  const int64_t old = 9;
+  const ops_arg arg = scalar(&old);
+  assert_int_equal(kApi->sequence_insert(b, 0, &arg, &error), OPS_OK);
+  assert_int_equal(kApi->assign(b, a, &error), OPS_OK);
+  assert_int_equal(kApi->assign(b, b, &error), OPS_OK);
+  ops_arg of_a, of_b;
+  kApi->sequence_get(a, 1, &of_a, &error);
+  kApi->sequence_get(b, 1, &of_b, &error);
+  assert_ptr_equal(ops_tensor_data(&of_a.tensor), ops_tensor_data(&of_b.tensor));
+  assert_int_equal(kApi->sequence_erase(a, 1, &error), OPS_OK);
+  uint64_t size = 0;
+  kApi->sequence_size(b, &size, &error);
+  assert_int_equal(size, 3);
+  kApi->sequence_get(b, 1, &of_b, &error);
+  assert_int_equal(number_of(&of_b), 1);
+  REFUSED(kApi->assign(b, text, &error), INVALID_ARGUMENT, "is a sequence");
+  ops_value_release(a);
+  ops_value_release(b);
+  ops_value_release(text);
+}
+
 static void exhaustion_is_reported(void **state) {
   (void)state;
   assert_true(fail_alloc_each(value_scenario, OPS_ERROR_OUT_OF_MEMORY) > 25);
@@ -515,6 +546,7 @@ int main(void) {
       cmocka_unit_test(optionals_hold_one_item_or_none),
       cmocka_unit_test(maps_replace_equal_keys),
       cmocka_unit_test(map_keys_are_scalars_or_single_strings),
+      cmocka_unit_test(assigned_values_share_tensors),
       cmocka_unit_test(exhaustion_is_reported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

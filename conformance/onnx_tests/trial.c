@@ -154,7 +154,7 @@ static bool read_value(trial *trial, const char *kind, const opsrt_info *info,
   if (!name_file(trial, kind, values->count, path, sizeof path)) {
     return fail(trial, OC_ONNX_CHECK_FILES, "'%s': the path is too long", trial->item->folder);
   }
-  const int32_t status = opsrt_tensor_read(path, file, &trial->error);
+  const int32_t status = opsrt_value_read(path, info->kind, file, &trial->error);
   if (status != OPS_OK) return fail_call(trial, OC_ONNX_CHECK_FILES, status);
   values->values[values->count] = *opsrt_tensor_value(*file);
   values->values[values->count++].name = info->name;

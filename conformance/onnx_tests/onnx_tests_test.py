@@ -102,19 +102,35 @@ class Tests:
         self.write("bad/test_unknown", model(
             [helper.make_node("Frobnicate", ["x"], ["y"])], [("x", TensorProto.FLOAT, (2, 3))],
             [("y", TensorProto.FLOAT, (2, 3))]), ([X], [RELU]))
+        self.sequences()
         broken = self.write("bad/test_broken", relu_model(), ([X], [RELU]))
         (broken / "model.onnx").write_bytes(b"no model")
         broken = self.write("bad/test_broken_file", relu_model(), ([X], [RELU]))
         (broken / "test_data_set_0" / "input_0.pb").write_bytes(b"\xff\xff\xff")
 
+    def sequences(self):
+        """A sequence as an output, right, with a wrong item, and with one too many."""
+        kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, None))
+        graph = helper.make_graph(
+            [helper.make_node("SequenceConstruct", ["x", "x"], ["y"])], "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, 3))],
+            [helper.make_value_info("y", kind)])
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+        for case, items in (("good/test_sequence", [X, X]), ("bad/test_item", [X, RELU]),
+                            ("bad/test_length", [X, X, X])):
+            target = self.write(case, made, ([X], []))
+            (target / "test_data_set_0" / "output_0.pb").write_bytes(
+                numpy_helper.from_list(items, "y").SerializeToString())
+
     def verdicts(self):
         checks = {"test_value": "values", "test_second_set": "values", "test_type": "values",
-                  "test_shape": "values", "test_text": "values", "test_no_data": "files",
+                  "test_shape": "values", "test_text": "values", "test_item": "values",
+                  "test_length": "values", "test_no_data": "files",
                   "test_no_input": "run", "test_no_output": "files", "test_unknown": "session",
                   "test_broken": "session", "test_broken_file": "files"}
         report, _ = self.judge(self.reference, 1)
         found = {case["id"]: case for case in report["cases"]}
-        self.expect(len(found) == 15 and list(found) == sorted(found), f"ids: {list(found)}")
+        self.expect(len(found) == 18 and list(found) == sorted(found), f"ids: {list(found)}")
         for name, case in found.items():
             _, suite, short = name.split("/")
             if suite == "good":
@@ -135,7 +151,7 @@ class Tests:
                     "contracts" not in report["environment"], "the environment names contracts")
         suites = ElementTree.parse(self.folder / "r.xml").getroot()
         self.expect([suite.get("name") for suite in suites] == ["bad", "good"] and
-                    suites.get("failures") == "11", "the JUnit report has other sums")
+                    suites.get("failures") == "13", "the JUnit report has other sums")
 
     def placement(self):
         report, done = self.judge(self.faulty, 0, data="data/good")
@@ -146,11 +162,11 @@ class Tests:
                     f"nodes of test_two: {nodes}")
         self.expect(found["onnx/good/test_two"]["nodes_run"] == {"faulty": 1, "reference": 1},
                     "sums of test_two")
-        self.expect(report["nodes_run"] == {"faulty": 3, "reference": 2},
+        self.expect(report["nodes_run"] == {"faulty": 3, "reference": 3},
                     f"sums of the run: {report['nodes_run']}")
         self.expect("nodes run by" in done.stdout, "the console says nothing of nodes")
         report, _ = self.judge(self.reference, 0, data="data/good")
-        self.expect(report["nodes_run"] == {"reference": 5}, "the oracle runs all alone")
+        self.expect(report["nodes_run"] == {"reference": 6}, "the oracle runs all alone")
 
     def isolation(self):
         """A provider that dies or hangs costs its case."""
@@ -189,7 +205,7 @@ class Tests:
                  says=["/no/such.so"])
         done = self.run("--mode", "list", "--onnx-tests", self.folder / "data/good", code=0)
         self.expect(done.stdout.split() == [f"onnx/good/test_{name}" for name in
-                                            ("relu", "text", "two", "wide")], "the list of ids")
+                                            ("relu", "sequence", "text", "two", "wide")], "the list of ids")
         self.write("json/test_relu", relu_model(), ([X], [RELU]), rtol="wide")
         self.run(*lib, "--onnx-tests", self.folder / "data/json", code=4, says=["data.json"])
 

@@ -220,6 +220,9 @@ static bool judge_pair(oc_trial *trial, oc_trial *valid) {
   oc_trial_close_kernel(valid);
   int32_t status;
   const refusal where = try_node(trial, &status, &error);
+  ops_error later = OPS_ERROR_INIT;
+  const int32_t renewed = oc_target_renew_streams(&trial->bench->candidate, &later);
+  if (renewed != OPS_OK) return unusable(trial, "creating a stream", renewed, &later);
   if (!check_refusal(trial, where, status, &error)) return false;
   const bool same_kernel =
       where == REFUSED_BY_EXECUTE && values_only(trial->item->error, trial->item->contract);

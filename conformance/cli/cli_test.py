@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs opsconform the wrong way and checks exit codes, messages, and that nothing is written.
 
-usage: cli_test.py OPSCONFORM FAULTY_LIBRARY ORACLE_LIBRARY
+usage: cli_test.py OPSCONFORM FAULTY_LIBRARY ORACLE_LIBRARY MYNPU_LIBRARY CONTRACTS
 
 Exit codes as the documentation lists them: 4 for usage and contract errors with place and
 remedy, 6 where nothing was selected or nothing passed.
@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,8 +29,9 @@ def run(program, *words):
 
 
 class Tests:
-    def __init__(self, program, library, oracle, folder):
-        self.program, self.library, self.oracle = program, library, oracle
+    def __init__(self, program, library, oracle, mynpu, contracts, folder):
+        self.program, self.library, self.oracle, self.mynpu = program, library, oracle, mynpu
+        self.contracts_folder = pathlib.Path(contracts)
         self.folder = pathlib.Path(folder)
         self.wrong = 0
 
@@ -134,6 +136,24 @@ class Tests:
                     self.wrong += 1
                     print(f"WRONG {more}: expected exit code {code}, found {done.returncode}, {left}")
 
+    def failed_stream(self):
+        """A stream that has failed stays so: the case is blamed, and no other one."""
+        folder = self.folder / "two"
+        folder.mkdir()
+        for op in ("Add", "Relu"):
+            shutil.copy(self.contracts_folder / "ai.onnx" / f"{op}.yaml", folder)
+        self.expect(["--provider", self.mynpu, "--option", "fail_op=Add", "--jobs", "1",
+                     "--contracts", str(folder)], 1, report=True)
+        cases = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))["cases"]
+        wrong = [case for case in cases if case["status"] not in
+                 (("FAIL", "UNSUPPORTED") if case["op"] == "Add" else ("PASS", "UNSUPPORTED"))]
+        blamed = [case for case in cases if case["status"] == "FAIL"]
+        wrong += [case for case in blamed if "option fail_op" not in case["message"]
+                  or case["check"] not in ("status", "error_path")]
+        if wrong or len(blamed) < 10:
+            self.wrong += 1
+            print(f"WRONG a stream that failed: {len(blamed)} blamed, {wrong[:2]}")
+
     def selection(self):
         lib = ["--provider", self.library]
         self.expect([*lib, "--filter", "no such case"], 6, report=True)
@@ -173,8 +193,8 @@ class Tests:
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        tests = Tests(*sys.argv[1:4], folder)
-        for test in (tests.usage, tests.later, tests.contracts, tests.require, tests.streams, tests.selection,
+        tests = Tests(*sys.argv[1:6], folder)
+        for test in (tests.usage, tests.later, tests.contracts, tests.require, tests.streams, tests.failed_stream, tests.selection,
                      tests.seeds, tests.plain):
             test()
         print("ok" if tests.wrong == 0 else f"{tests.wrong} wrong")

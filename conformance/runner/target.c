@@ -32,6 +32,7 @@ static void count_free(void *context, void *memory) {
 static int32_t open_streams(oc_target *target, ops_error *error) {
   const ops_stream_api *api = target->provider->stream;
   for (int i = 0; api && i < OC_TARGET_STREAMS; ++i) {
+    if (target->streams[i]) continue;
     if (target->info.max_streams && (uint64_t)i >= target->info.max_streams) {
       target->streams[i] = target->streams[0];
     } else {
@@ -39,6 +40,19 @@ static int32_t open_streams(oc_target *target, ops_error *error) {
     }
   }
   return OPS_OK;
+}
+
+int32_t oc_target_renew_streams(oc_target *target, ops_error *error) {
+  const ops_stream_api *api = target->provider->stream;
+  for (int i = 0; i < OC_TARGET_STREAMS; ++i) {
+    ops_stream *stream = target->streams[i];
+    if (!stream || api->synchronize(stream, NULL) == OPS_OK) continue;
+    for (int k = 0; k < OC_TARGET_STREAMS; ++k) {
+      if (target->streams[k] == stream) target->streams[k] = NULL;
+    }
+    api->destroy(stream);
+  }
+  return open_streams(target, error);
 }
 
 // What the device says of itself is relied on by everything that follows.

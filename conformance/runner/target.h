@@ -39,6 +39,10 @@ int32_t oc_target_open(oc_target *target, const oc_target_options *options, ops_
 // that refuses, memory of the host table that was never freed. Accepts a zeroed one.
 int32_t oc_target_close(oc_target *target, ops_error *error);
 
+// A stream that has failed keeps its error for good: replaces it, so that one case's failure is
+// not the next one's.
+int32_t oc_target_renew_streams(oc_target *target, ops_error *error);
+
 // True if the provider's `kind` of memory is plain host memory that the harness may place.
 int32_t oc_target_is_host(const oc_target *target, int32_t memory_kind);
 

@@ -19,6 +19,8 @@ static const oc_check kChecks[] = {
      oc_check_invariants},
     {"determinism", "Repeated runs give the same bits, as far as declared.", OC_POINT_DONE,
      oc_check_determinism},
+    {OC_CHECK_CONCURRENCY, "Two threads that execute one REENTRANT object at once are right.",
+     OC_POINT_DONE, oc_check_concurrency},
     {OC_CHECK_STATUS, "Create, prepare and execute of a claimed node succeed.", OC_POINT_OTHER,
      NULL},
     {OC_CHECK_UNWRITTEN, "Every element of an output is written.", OC_POINT_OTHER, NULL},

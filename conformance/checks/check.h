@@ -38,6 +38,12 @@ bool oc_check_inputs(oc_trial *trial);
 bool oc_check_values(oc_trial *trial);
 bool oc_check_invariants(oc_trial *trial);
 bool oc_check_determinism(oc_trial *trial);
+bool oc_check_concurrency(oc_trial *trial);
+
+// Fills the result's output, element, expected and got with the first difference of two outputs
+// of one shape; returns the element.
+int64_t oc_check_print_difference(oc_trial *trial, size_t index, const oc_array *want,
+                                  const oc_array *got);
 
 // Asked before the checks of every point, and once more when the kernel is gone.
 bool oc_check_environment(oc_trial *trial);
@@ -45,6 +51,7 @@ bool oc_check_environment(oc_trial *trial);
 // Names that are used outside the table's functions.
 #define OC_CHECK_CLAIM "claim"
 #define OC_CHECK_STATUS "status"
+#define OC_CHECK_CONCURRENCY "concurrency"
 #define OC_CHECK_UNWRITTEN "unwritten"
 #define OC_CHECK_VALUES "values"
 #define OC_CHECK_GUARD "guard"

@@ -31,6 +31,8 @@ static const run_row kRuns[OC_RUN_COUNT] = {
     [OC_RUN_MOVED] = {"other addresses", OC_PLACE_START, 1, OC_REVOKE_CONTENTS, 1, false},
     [OC_RUN_CONSTANT] = {"inputs as constants", OC_PLACE_END, 1, OC_REVOKE_ACCESS, 1, false},
     [OC_RUN_LAYOUT] = {"private layouts", OC_PLACE_END, 2, OC_REVOKE_CONTENTS, 1, false},
+    [OC_RUN_CONCURRENT] = {"two threads at once", OC_PLACE_END, 0, OC_REVOKE_CONTENTS, 0,
+                           false},
     [OC_RUN_IN_PLACE] = {"in place", OC_PLACE_END, 0, OC_REVOKE_CONTENTS, 0, false},
 };
 
@@ -113,6 +115,7 @@ void oc_trial_close_kernel(oc_trial *trial) {
 static bool open_kernel(oc_trial *trial, uint64_t constants) {
   ops_error error = OPS_ERROR_INIT;
   const oc_node_options options = {.constants = constants, .outputs = trial->shapes};
+  trial->constants = constants;
   int32_t status =
       oc_kernel_init(&trial->kernel, &trial->bench->candidate, trial->bench->beacon,
                      trial->item, &trial->inputs, &options, &error);
@@ -299,7 +302,12 @@ static void run_trial(oc_bench *bench, uint32_t index, judge_fn judge, oc_result
   trial->bench = bench;
   trial->item = &bench->cases->items[index];
   trial->result = result;
-  if (oc_inputs_init(&trial->inputs, trial->item, &error) != OPS_OK) {
+  const int32_t renewed = oc_target_renew_streams(&bench->candidate, &error);
+  if (renewed != OPS_OK) {
+    oc_result_end(result, OC_STATUS_FAIL, OC_CHECK_STATUS,
+                  "creating a stream in place of one that had failed ends with %s: %.500s",
+                  ops_status_name(renewed), error.message);
+  } else if (oc_inputs_init(&trial->inputs, trial->item, &error) != OPS_OK) {
     harness_failed(trial, &error);
   } else {
     oc_inputs_print(trial->item, result->inputs, sizeof result->inputs);

@@ -32,12 +32,13 @@ typedef struct oc_expected {
 
 // The runs of one case, in this order.
 typedef enum oc_run_kind {
-  OC_RUN_FIRST,     // data against the rear guard; inputs without access after the completion
-  OC_RUN_AGAIN,     // the same addresses once more
-  OC_RUN_MOVED,     // data against the front guard; inputs overwritten after the completion
-  OC_RUN_CONSTANT,  // every input but the first is a constant of the graph
-  OC_RUN_LAYOUT,    // the first private layouts that the kernel offers
-  OC_RUN_IN_PLACE,  // an output in the memory of an input, as the definition allows
+  OC_RUN_FIRST,       // data against the rear guard; inputs without access after the completion
+  OC_RUN_AGAIN,       // the same addresses once more
+  OC_RUN_MOVED,       // data against the front guard; inputs overwritten after the completion
+  OC_RUN_CONSTANT,    // every input but the first is a constant of the graph
+  OC_RUN_LAYOUT,      // the first private layouts that the kernel offers
+  OC_RUN_CONCURRENT,  // two threads at once, see concurrency.c
+  OC_RUN_IN_PLACE,    // an output in the memory of an input, as the definition allows
   OC_RUN_COUNT
 } oc_run_kind;
 
@@ -49,6 +50,7 @@ typedef struct oc_trial {
   oc_array shapes[OC_NODE_MAX_OUTPUTS];  // of the outputs, before the oracle has run
   oc_expected expected;
   oc_kernel kernel;
+  uint64_t constants;                // bit i: the kernel has seen input i as a constant
   oc_launch launches[OC_RUN_COUNT];  // stay until the kernel is destroyed: see retire_launch
   oc_launch *launch;                 // that of the current run
   oc_run_kind run;

@@ -50,6 +50,7 @@ FAULTS = {
     "changes_rounding": ("Relu", {"FAIL"}, {"environment"}, lambda c: len(shape(c)) == 2),
     "fork_returns": ("Relu", {"CRASH", "FLAKY"}, {"process"}, None),
     "leaves_child": ("Relu", {"CRASH"}, {"process"}, lambda c: len(shape(c)) == 2),
+    "static_scratch": ("Relu", {"FAIL", "FLAKY"}, {"concurrency"}, None),
     "workspace_kind": ("Relu", {"FAIL"}, {"shape"}, lambda c: True),
     "workspace_alignment": ("Relu", {"FAIL"}, {"shape"}, lambda c: True),
     "workspace_huge": ("Relu", {"FAIL"}, {"status"}, lambda c: True),

@@ -9,23 +9,24 @@
 #include <pthread.h>
 
 // X(constant, name, what is wrong)
-#define FAULT_LIST(X)                                                                       \
-  X(FAULT_NONE, "none", "nothing")                                                          \
-  X(FAULT_RELU_DROP_LAST, "relu_drop_last", "Relu leaves the last element out")             \
-  X(FAULT_MATMUL_FLOAT16, "matmul_float16_accumulation", "MatMul adds up in float16")       \
-  X(FAULT_SOFTMAX_AXIS, "softmax_wrong_axis", "Softmax normalises the neighbouring axis")   \
-  X(FAULT_WRITE_PAST, "write_past_output", "Relu writes one element past its output")       \
-  X(FAULT_READ_AFTER, "read_after_run", "Relu reads its input after it said it was done")   \
-  X(FAULT_SEGFAULT, "segfault", "Relu of a matrix reads address 16")                        \
-  X(FAULT_HANG, "hang", "Relu of seven elements never ends")                                \
-  X(FAULT_EXIT, "calls_exit", "Relu of a matrix calls exit(0)")                             \
-  X(FAULT_UNSUPPORTED, "claim_then_unsupported", "Relu of rank 3 is claimed, then refused") \
-  X(FAULT_ROUNDING, "changes_rounding", "Relu of a matrix leaves the thread rounding up")   \
-  X(FAULT_ROUNDS_AT_OPEN, "rounds_at_open", "create leaves the thread rounding up")         \
-  X(FAULT_FORK, "fork_returns", "Relu of a matrix forks, and both processes return")        \
-  X(FAULT_LEAVES_CHILD, "leaves_child", "Relu of a matrix forks a process and then dies")   \
-  X(FAULT_WORKSPACE_KIND, "workspace_kind", "prepare asks for a kind of memory it lacks")   \
-  X(FAULT_WORKSPACE_ALIGNMENT, "workspace_alignment", "prepare asks for an alignment of 3") \
+#define FAULT_LIST(X)                                                                        \
+  X(FAULT_NONE, "none", "nothing")                                                           \
+  X(FAULT_RELU_DROP_LAST, "relu_drop_last", "Relu leaves the last element out")              \
+  X(FAULT_MATMUL_FLOAT16, "matmul_float16_accumulation", "MatMul adds up in float16")        \
+  X(FAULT_SOFTMAX_AXIS, "softmax_wrong_axis", "Softmax normalises the neighbouring axis")    \
+  X(FAULT_WRITE_PAST, "write_past_output", "Relu writes one element past its output")        \
+  X(FAULT_READ_AFTER, "read_after_run", "Relu reads its input after it said it was done")    \
+  X(FAULT_SEGFAULT, "segfault", "Relu of a matrix reads address 16")                         \
+  X(FAULT_HANG, "hang", "Relu of seven elements never ends")                                 \
+  X(FAULT_EXIT, "calls_exit", "Relu of a matrix calls exit(0)")                              \
+  X(FAULT_UNSUPPORTED, "claim_then_unsupported", "Relu of rank 3 is claimed, then refused")  \
+  X(FAULT_ROUNDING, "changes_rounding", "Relu of a matrix leaves the thread rounding up")    \
+  X(FAULT_ROUNDS_AT_OPEN, "rounds_at_open", "create leaves the thread rounding up")          \
+  X(FAULT_FORK, "fork_returns", "Relu of a matrix forks, and both processes return")         \
+  X(FAULT_LEAVES_CHILD, "leaves_child", "Relu of a matrix forks a process and then dies")    \
+  X(FAULT_STATIC_SCRATCH, "static_scratch", "Relu computes in a buffer that all runs share") \
+  X(FAULT_WORKSPACE_KIND, "workspace_kind", "prepare asks for a kind of memory it lacks")    \
+  X(FAULT_WORKSPACE_ALIGNMENT, "workspace_alignment", "prepare asks for an alignment of 3")  \
   X(FAULT_WORKSPACE_HUGE, "workspace_huge", "prepare asks for 2^64-1 bytes of workspace")
 
 #define FAULT_ITEM(constant, name, what) constant,

@@ -147,7 +147,7 @@ static const ops_arg_def kTwo[] = {FLOAT_ARG("A"), FLOAT_ARG("B")};
     .name = OPS_STR("faulty_" op_name), .inputs = args,                                       \
     .input_count = sizeof args / sizeof *args, .input_stride = sizeof *args, .outputs = kOne, \
     .output_count = 1, .output_stride = sizeof *kOne, .dynamic_shape = OPS_DYNAMIC_FULL,      \
-    .determinism = OPS_DETERMINISM_BITWISE, .api = &functions                                 \
+    .flags = OPS_KERNEL_REENTRANT, .determinism = OPS_DETERMINISM_BITWISE, .api = &functions  \
   }
 static const ops_kernel_def kDefs[] = {DEF("Relu", 6, kOne, faulty_relu),
                                        DEF("Softmax", 13, kOne, faulty_softmax),

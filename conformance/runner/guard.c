@@ -5,9 +5,11 @@
 // the harness, so the list needs no lock; the handler only reads it.
 #include "runner/guard.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -90,6 +92,41 @@ int32_t oc_guard_protect(oc_guard *guard, oc_access access, ops_error *error) {
   return OPS_OK;
 }
 
+// ---- Traps ----------------------------------------------------------------------------------
+
+int32_t oc_guard_arm(oc_guard *guard, oc_trap *trap, ops_error *error) {
+  const oc_access access = guard->access;
+  guard->trap = trap;
+  const int32_t status = oc_guard_protect(
+      guard, access == OC_ACCESS_WRITE ? OC_ACCESS_READ : OC_ACCESS_NONE, error);
+  guard->access = access;
+  return status;
+}
+
+int32_t oc_guard_disarm(oc_guard *guard, ops_error *error) {
+  guard->trap = NULL;
+  return oc_guard_protect(guard, guard->access, error);
+}
+
+// In the signal handler: gives the region its rights back and holds the thread. False if the
+// access is no matter of the trap.
+static bool spring(oc_guard *guard, const unsigned char *at, int32_t write) {
+  oc_trap *trap = guard->trap;
+  const struct timespec pause = {0, OC_TRAP_PAUSE_NS};
+  if (!trap || at < guard->pages || at >= guard->pages + guard->pages_size) return false;
+  if (write > 0 && guard->access != OC_ACCESS_WRITE) return false;
+  if (atomic_fetch_add(&trap->springs, 1) >= OC_TRAP_MAX_SPRINGS) return false;
+  const int before = errno;
+  const int rights = guard->access == OC_ACCESS_WRITE ? PROT_READ | PROT_WRITE : PROT_READ;
+  if (mprotect(guard->pages, guard->pages_size, rights) != 0) return false;
+  atomic_store(&trap->held, true);
+  for (int i = 0; i < OC_TRAP_PAUSES && !atomic_load(&trap->passed); ++i) {
+    nanosleep(&pause, NULL);
+  }
+  errno = before;
+  return true;
+}
+
 bool oc_guard_intact(const oc_guard *guard, int64_t *out_offset) {
   const unsigned char *end = guard->pages + guard->pages_size;
   for (const unsigned char *at = guard->pages; at < end; ++at) {
@@ -151,8 +188,9 @@ static void report_fault(const oc_guard *guard, const unsigned char *at, int32_t
 static void on_signal(int number, siginfo_t *info, void *context) {
   const unsigned char *at = info->si_addr;
   bool ours = false;
-  for (const oc_guard *guard = live_guards; guard && !ours; guard = guard->next) {
+  for (oc_guard *guard = live_guards; guard && !ours; guard = guard->next) {
     ours = at >= guard->map && at < guard->map + guard->map_size;
+    if (ours && spring(guard, at, is_write(context))) return;
     if (ours) report_fault(guard, at, is_write(context));
   }
   // Returning repeats a foreign access under the previous action: the default one, which ends

@@ -271,9 +271,8 @@ static int32_t wait_for(oc_launch *launch, int32_t number, ops_error *error) {
   return status != OPS_OK ? status : drained;
 }
 
-int32_t oc_launch_execute(oc_launch *launch, int32_t stream, ops_error *error) {
+static int32_t enqueue(oc_launch *launch, ops_stream *queue, ops_error *error) {
   oc_kernel *kernel = launch->kernel;
-  oc_target *target = kernel->target;
   bool bounded = false;
   for (size_t i = 0; i < kernel->output_count; ++i) {
     bounded = bounded || kernel->outputs[i].mode == OPS_SHAPE_BOUNDED;
@@ -291,12 +290,24 @@ int32_t oc_launch_execute(oc_launch *launch, int32_t stream, ops_error *error) {
                                        .workspace_offset = launch->workspace.offset,
                                        .workspace_size = launch->workspace.size,
                                        .call = (ops_call *)launch};
-  ops_stream *queue = target->streams[stream % OC_TARGET_STREAMS];
   oc_beacon_phase(kernel->beacon, OC_PHASE_EXECUTE);
-  OPS_RETURN_IF_ERROR(kernel->def->api->execute(kernel->prepared, &request, queue, error));
+  return kernel->def->api->execute(kernel->prepared, &request, queue, error);
+}
+
+int32_t oc_launch_execute(oc_launch *launch, int32_t stream, ops_error *error) {
+  oc_kernel *kernel = launch->kernel;
+  ops_stream *queue = kernel->target->streams[stream % OC_TARGET_STREAMS];
+  OPS_RETURN_IF_ERROR(enqueue(launch, queue, error));
   if (!queue) return OPS_OK;
   oc_beacon_phase(kernel->beacon, OC_PHASE_COMPLETE);
   return wait_for(launch, stream % OC_TARGET_STREAMS, error);
+}
+
+int32_t oc_launch_execute_alone(oc_launch *launch, int32_t stream, ops_error *error) {
+  const oc_target *target = launch->kernel->target;
+  ops_stream *queue = target->streams[stream % OC_TARGET_STREAMS];
+  OPS_RETURN_IF_ERROR(enqueue(launch, queue, error));
+  return queue ? target->provider->stream->synchronize(queue, error) : OPS_OK;
 }
 
 int32_t oc_launch_set_output_shape(void *context, ops_call *call, uint64_t index, int32_t rank,
@@ -330,6 +341,23 @@ int32_t oc_launch_revoke(oc_launch *launch, oc_revoke how, ops_error *error) {
     }
   }
   return OPS_OK;
+}
+
+static int32_t arm_blocks(oc_block *blocks, size_t count, oc_trap *trap, ops_error *error) {
+  for (size_t i = 0; i < count; ++i) {
+    oc_guard *guard = &blocks[i].guard;
+    if (!guard->map || (!trap && !guard->trap)) continue;
+    OPS_RETURN_IF_ERROR(trap ? oc_guard_arm(guard, trap, error)
+                             : oc_guard_disarm(guard, error));
+  }
+  return OPS_OK;
+}
+
+int32_t oc_launch_arm(oc_launch *launch, bool inputs, oc_trap *trap, ops_error *error) {
+  if (inputs || !trap) {
+    OPS_RETURN_IF_ERROR(arm_blocks(launch->inputs, launch->kernel->inputs->count, trap, error));
+  }
+  return inputs ? OPS_OK : arm_blocks(launch->outputs, OC_NODE_MAX_OUTPUTS, trap, error);
 }
 
 // ---- Looking at what happened ---------------------------------------------------------------

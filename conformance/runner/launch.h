@@ -43,12 +43,18 @@ int32_t oc_launch_load(oc_launch *launch, const oc_inputs *inputs, unsigned pois
 // returned as it is.
 int32_t oc_launch_execute(oc_launch *launch, int32_t stream, ops_error *error);
 
+// The same without touching any other stream, for a thread that has `stream` to itself.
+int32_t oc_launch_execute_alone(oc_launch *launch, int32_t stream, ops_error *error);
+
 typedef enum oc_revoke { OC_REVOKE_ACCESS, OC_REVOKE_CONTENTS } oc_revoke;
 int32_t oc_launch_revoke(oc_launch *launch, oc_revoke how, ops_error *error);
 
 // Output `index` with its real shape. The array is owned by the caller.
 int32_t oc_launch_read(const oc_launch *launch, size_t index, oc_array *out_array,
                        ops_error *error);
+
+// Arms the guarded inputs, or the guarded outputs, with a trap; `trap` NULL disarms both.
+int32_t oc_launch_arm(oc_launch *launch, bool inputs, oc_trap *trap, ops_error *error);
 
 // The first block whose surroundings changed: role, index and offset; false if there is none.
 int32_t oc_launch_find_damage(const oc_launch *launch, bool *out_damaged, const char **out_what,

@@ -26,6 +26,7 @@ typedef struct generator {
   const oc_cases_options *options;
   const oc_contract *contract;
   ops_error *error;
+  size_t legal;  // combinations of the current row, of all its types
 } generator;
 
 static int32_t no_memory(ops_error *error) {
@@ -211,6 +212,7 @@ static int32_t list_combinations(generator *gen, oc_case *draft, const level_lis
     apply_levels(draft, lists, levels, attributes);
     OPS_RETURN_IF_ERROR(holds(gen, draft, &legal));
     if (!legal) continue;
+    ++gen->legal;
     const size_t width = factors ? factors : 1;
     uint32_t *grown = realloc(out->levels, (out->count + 1) * width * sizeof *grown);
     if (!grown) return no_memory(gen->error);
@@ -305,13 +307,20 @@ static int32_t add_row(generator *gen, const oc_row *row) {
                    .inputs = row->inputs,
                    .attributes = attributes};
   bool first = true;
+  gen->legal = 0;
   do {
     for (size_t i = 0; i < contract->attribute_count; ++i) attributes[i] = row->attributes[i];
     OPS_RETURN_IF_ERROR(bind_type_attributes(gen, types, attributes));
     OPS_RETURN_IF_ERROR(add_attributes(gen, &draft, attributes, first));
     first = false;
   } while (next_types(row, contract->type_var_count, types));
-  return OPS_OK;
+  if (gen->legal > 0) return OPS_OK;
+  char text[OC_CASE_MAX_ID + 128];
+  snprintf(text, sizeof text,
+           "row \"%.*s\" yields no case: `when` and the constraints drop all of its "
+           "combinations",
+           OC_CASE_MAX_ID, row->id);
+  return contract_error(gen, row->at, text);
 }
 
 // ---- Error cases ----------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cases/array.h"
@@ -183,8 +184,28 @@ static void test_floating_fills(void **unused) {
   oc_contracts_destroy(contracts);
 }
 
+static void refuses_a_row_without_cases(void **state) {
+  (void)state;
+  char text[sizeof kText + 128];
+  ops_error error = OPS_ERROR_INIT;
+  oc_contracts *contracts = NULL;
+  oc_cases *cases = NULL;
+  const oc_cases_options options = {.tier = OC_TIER_FULL};
+  snprintf(text, sizeof text, "%s%s", kText,
+           "    - {id: dead, inputs: {X: [3]}, when: \"rank(X) > 5\", fills: [uniform]}\n");
+  assert_int_equal(oc_contracts_parse("thing.yaml", text, strlen(text), &contracts, &error),
+                   OPS_OK);
+  assert_int_equal(oc_cases_create(contracts, &options, &cases, &error),
+                   OPS_ERROR_INVALID_MODEL);
+  assert_null(cases);
+  assert_non_null(strstr(error.message, "thing.yaml:30:7: "));
+  assert_non_null(strstr(error.message, "\"dead\" yields no case"));
+  oc_contracts_destroy(contracts);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(refuses_a_row_without_cases),
       cmocka_unit_test(test_count),
       cmocka_unit_test(test_inputs),
       cmocka_unit_test(test_contents),

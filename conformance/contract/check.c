@@ -21,6 +21,19 @@ static bool any_given(const oc_precision *precision) {
   return false;
 }
 
+static int32_t check_judge(const oc_reader *reader, const oc_yaml_node *document) {
+  static const bool built[OC_JUDGE_COUNT] = {[OC_JUDGE_EXACT] = true,
+                                             [OC_JUDGE_ULP] = true,
+                                             [OC_JUDGE_DOT] = true,
+                                             [OC_JUDGE_INDEX] = true};
+  const oc_judge judge = reader->contract->judge;
+  if (built[judge]) return OPS_OK;
+  return oc_reader_fail(reader, oc_yaml_get(document, "judge"),
+                        "the judge \"%s\" is reserved and not in this version; there are: "
+                        "exact, ulp, dot, index",
+                        oc_judge_name(judge));
+}
+
 static int32_t check_tolerance(const oc_reader *reader, const oc_yaml_node *document) {
   const oc_contract *c = reader->contract;
   const oc_tolerance *standard = &c->precision.tolerance[OC_PROFILE_STANDARD];
@@ -126,6 +139,7 @@ int32_t oc_check_contract(const oc_reader *reader, const oc_yaml_node *document)
   oc_contract *c = reader->contract;
   scratch s;
   OPS_RETURN_IF_ERROR(check_versions(reader, document));
+  OPS_RETURN_IF_ERROR(check_judge(reader, document));
   OPS_RETURN_IF_ERROR(check_tolerance(reader, document));
   inherit_tolerances(&c->precision);
   OPS_RETURN_IF_ERROR(make_scratch(reader, &s));

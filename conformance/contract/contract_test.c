@@ -195,6 +195,7 @@ static const bad_row bad_rows[] = {
     {4, "opset: {until: 13}", "4:8", "lacks the key \"since\""},
     {5, "reference: [a]", "5:12", "expected text"},
     {7, "judge: ulps", "7:8", "did you mean \"ulp\""},
+    {7, "judge: quantised", "7:8", "not in this version"},
     {7, "judge: exact", "21:3", "takes no tolerance"},
     {7, "judge: dot", "21:3", "needs tolerance: standard: k"},
     {9, "  types: {T: [float16, flaot]}", "9:24", "did you mean \"float\""},

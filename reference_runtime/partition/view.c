@@ -21,8 +21,9 @@ static int32_t exhausted(ops_error *error) {
   return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "the view of a graph");
 }
 
+// NULL, which a failed copy leaves, is noticed with bump.failed.
 static ops_str text_of(const char *text) {
-  return (ops_str){text, strlen(text)};
+  return (ops_str){text, text ? strlen(text) : 0};
 }
 
 int32_t rt_views_init(rt_views *views, const rt_graph *root, ops_error *error) {

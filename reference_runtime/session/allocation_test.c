@@ -58,6 +58,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size) {
 // ---- Running --------------------------------------------------------------------------------
 
 typedef struct scene {
+  const char *folder;
   const char *name;
   opsrt_provider_spec providers[2];
   uint64_t provider_count;
@@ -65,10 +66,11 @@ typedef struct scene {
   opsrt_value x;
 } scene;
 
-static void scene_init(scene *s, const char *name, const char *provider) {
+static void scene_init(scene *s, const char *folder, const char *name, const char *provider) {
   char path[512];
-  *s = (scene){.name = name, .providers = {{.name = provider}}, .provider_count = 1};
-  snprintf(path, sizeof path, "%s/%s/in_x.npy", TEST_MODELS, name);
+  *s = (scene){
+      .folder = folder, .name = name, .providers = {{.name = provider}}, .provider_count = 1};
+  snprintf(path, sizeof path, "%s/%s/in_x.npy", folder, name);
   assert_int_equal(opsrt_tensor_read(path, &s->input, NULL), OPS_OK);
   s->x = *opsrt_tensor_value(s->input);
   s->x.name = "x";
@@ -76,7 +78,7 @@ static void scene_init(scene *s, const char *name, const char *provider) {
 
 static int32_t create(const scene *s, opsrt_session **out_session, ops_error *error) {
   char path[512];
-  snprintf(path, sizeof path, "%s/%s/model.onnx", TEST_MODELS, s->name);
+  snprintf(path, sizeof path, "%s/%s/model.onnx", s->folder, s->name);
   const opsrt_session_options options = {.model = {.path = path},
                                          .providers = s->providers,
                                          .provider_count = s->provider_count,
@@ -128,9 +130,10 @@ static int64_t fail_run(const scene *s, opsrt_session *session) {
   }
 }
 
-static void check_scene(const char *name, const char *provider, int64_t least) {
+static void check_scene_in(const char *folder, const char *name, const char *provider,
+                           int64_t least) {
   scene s;
-  scene_init(&s, name, provider);
+  scene_init(&s, folder, name, provider);
   const int64_t created = fail_create(&s);
   opsrt_session *session = NULL;
   assert_int_equal(create(&s, &session, NULL), OPS_OK);
@@ -139,6 +142,18 @@ static void check_scene(const char *name, const char *provider, int64_t least) {
   opsrt_tensor_destroy(s.input);
   assert_true(created >= least);
   assert_true(ran >= 10);
+}
+
+static void check_scene(const char *name, const char *provider, int64_t least) {
+  check_scene_in(TEST_MODELS, name, provider, least);
+}
+
+static void control_flow_survives_every_failure(void **state) {
+  (void)state;
+  check_scene_in(TEST_CONTROL, "loop_while", "reference", 50);
+  check_scene_in(TEST_CONTROL, "loop_sequence", "reference", 50);
+  check_scene_in(TEST_CONTROL, "optionals", "reference", 50);
+  check_scene_in(TEST_CONTROL, "scan_squares", TEST_NPU, 50);
 }
 
 static void sessions_survive_every_failure(void **state) {
@@ -154,6 +169,7 @@ static void sessions_survive_every_failure(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(sessions_survive_every_failure)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(sessions_survive_every_failure),
+                                     cmocka_unit_test(control_flow_survives_every_failure)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

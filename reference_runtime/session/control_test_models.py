@@ -123,6 +123,14 @@ def scans(folder):
                [value("s0", F, [3]), value("a", F, [3, "T"]), value("b", F, ["T", 3])],
                [value(n, F, None) for n in ("last", "all", "a2")], [constant("w", tensor((3, 3)))],
                {"s0": tensor((3,)), "a": tensor((3, 5)), "b": tensor((5, 3))})
+    # Operators of the domain "ai.onnx" are those of the domain "".
+    x = tensor((4, 2))
+    square = body("square", [node("Add", "s u", "s_out", domain="ai.onnx"), node("Mul", "s_out u", "o", domain="ai.onnx")],
+                  [value("s", F, [2]), value("u", F, [2])], [value("s_out", F, [2]), value("o", F, [2])])
+    write_case(folder, "scan_squares",
+               [node("Scan", "s0 x", "last all", "scan", domain="ai.onnx", body=square, num_scan_inputs=1)],
+               [value("x", F, ["T", 2])], [value("last", F, None), value("all", F, None)],
+               [constant("s0", np.zeros(2, F))], {"x": x}, {"last": x.sum(0), "all": np.cumsum(x, 0) * x})
     base.OPSETS = [helper.make_opsetid("", 8)]
     step = body("step", [node("Add", "s u", "s_out"), node("Neg", "s_out", "o")],
                 [value("s", F, [2]), value("u", F, [2])], [value("s_out", F, [2]), value("o", F, [2])])

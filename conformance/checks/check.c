@@ -39,6 +39,8 @@ static const oc_check kChecks[] = {
     {OC_CHECK_TIME, "The case ends within the time allowed.", OC_POINT_OTHER, NULL},
     {OC_CHECK_LIFECYCLE, "Opening and closing succeed, and nothing is left behind.",
      OC_POINT_OTHER, NULL},
+    {OC_CHECK_OPERATOR, "Kernels are of operators that exist, in opsets that have them.",
+     OC_POINT_OTHER, NULL},
     {OC_CHECK_REQUIRE, "What a release must support is claimed.", OC_POINT_OTHER, NULL},
 };
 

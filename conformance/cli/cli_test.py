@@ -96,6 +96,26 @@ class Tests:
         bad.write_text(CONTRACT + "colour: blue\n", encoding="utf-8")
         self.expect([*lib, "--contracts", str(bad)], 4, "Bad.yaml:5:", "colour")
 
+        text = (self.contracts_folder / "ai.onnx" / "Relu.yaml").read_text(encoding="utf-8")
+        line = text.splitlines().index("op: Relu") + 1
+        bad.write_text(text.replace("op: Relu", "op: Rellu"), encoding="utf-8")
+        self.expect([*lib, "--contracts", str(bad)], 4, f"Bad.yaml:{line}:5:",
+                    'op "Rellu" (ai.onnx): no such operator; nearest: Relu')
+
+    def stray_kernel(self):
+        """A provider whose table misspells an operator: the faulty one with a letter changed."""
+        bad = self.folder / "libops_misspelt.so"
+        data = pathlib.Path(self.library).read_bytes()
+        bad.write_bytes(data.replace(b"Softmax\0", b"Softmix\0"))
+        self.expect(["--provider", str(bad), "--op", "Relu"], 1,
+                    "kernel 'Softmix' (ai.onnx): no such operator; nearest: Softmax",
+                    report=True)
+        cases = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))["cases"]
+        found = [case for case in cases if case["status"] not in ("PASS", "UNSUPPORTED")]
+        if [(case["id"], case["check"]) for case in found] != [("provider", "operator")]:
+            self.wrong += 1
+            print(f"WRONG a misspelt operator: {found[:2]}")
+
     def require(self):
         lib = ["--provider", self.library, "--filter", "[RA]elu-*/float/shapes-7/*"]
         file = self.folder / "require.txt"
@@ -194,7 +214,7 @@ class Tests:
 def main():
     with tempfile.TemporaryDirectory() as folder:
         tests = Tests(*sys.argv[1:6], folder)
-        for test in (tests.usage, tests.later, tests.contracts, tests.require, tests.streams, tests.failed_stream, tests.selection,
+        for test in (tests.usage, tests.later, tests.contracts, tests.stray_kernel, tests.require, tests.streams, tests.failed_stream, tests.selection,
                      tests.seeds, tests.plain):
             test()
         print("ok" if tests.wrong == 0 else f"{tests.wrong} wrong")

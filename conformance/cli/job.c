@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "checks/trial.h"
+#include "cli/operators.h"
 #include "onnx_tests/trial.h"
 #include "ops_support/error.h"
 #include "report/file.h"
@@ -95,6 +96,9 @@ static int32_t open_bench(void *context, oc_beacon *beacon, void **out_state,
   }
   identify(&bench->candidate, &out_hello->candidate);
   identify(&bench->oracle, &out_hello->oracle);
+  oc_operators_check_provider(bench->candidate.provider, out_hello->stray,
+                              sizeof out_hello->stray, out_hello->foreign,
+                              sizeof out_hello->foreign);
   *out_state = bench;
   return OPS_OK;
 }

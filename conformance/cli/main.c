@@ -15,6 +15,7 @@
 
 #include "checks/check.h"
 #include "cli/job.h"
+#include "cli/operators.h"
 #include "cli/options.h"
 #include "cli/require.h"
 #include "onnx_tests/suite.h"
@@ -139,6 +140,7 @@ static int32_t gather(session *run, ops_error *error) {
   find_places(run);
   if (options->onnx_tests) return gather_suite(run, error);
   OPS_RETURN_IF_ERROR(oc_contracts_load(run->contracts_path, &run->contracts, error));
+  OPS_RETURN_IF_ERROR(oc_operators_check_contracts(run->contracts, error));
   OPS_RETURN_IF_ERROR(check_op(run, error));
   if (options->require) {
     OPS_RETURN_IF_ERROR(
@@ -152,15 +154,6 @@ static int32_t gather(session *run, ops_error *error) {
 }
 
 // ---- The run --------------------------------------------------------------------------------
-
-static void on_hello(void *context, const oc_hello *hello) {
-  session *run = context;
-  oc_report *report = &run->report;
-  oc_report_greet(report, hello);
-  oc_file_hash(report->hello.candidate.path, report->candidate_hash, NULL);
-  oc_file_hash(report->hello.oracle.path, report->oracle_hash, NULL);
-  oc_console_greet(&run->console, report);
-}
 
 static void on_refused(void *context, const ops_error *error) {
   session *run = context;
@@ -186,6 +179,24 @@ static void on_result(void *context, const oc_result *result) {
   const oc_result *kept = oc_report_add(&run->report, &judged);
   if (run->options.mode == OC_MODE_CORRECTNESS) {
     oc_console_result(&run->console, &run->report, kept);
+  }
+}
+
+static void on_hello(void *context, const oc_hello *hello) {
+  session *run = context;
+  oc_report *report = &run->report;
+  oc_report_greet(report, hello);
+  oc_file_hash(report->hello.candidate.path, report->candidate_hash, NULL);
+  oc_file_hash(report->hello.oracle.path, report->oracle_hash, NULL);
+  oc_console_greet(&run->console, report);
+  if (hello->stray[0] && run->options.mode == OC_MODE_CORRECTNESS) {
+    oc_result stray = {.case_index = OC_NO_CASE,
+                       .phase = OC_PHASE_OPEN,
+                       .attempts = 1,
+                       .output = -1,
+                       .element = -1};
+    oc_result_end(&stray, OC_STATUS_FAIL, OC_CHECK_OPERATOR, "%s", hello->stray);
+    on_result(run, &stray);
   }
 }
 

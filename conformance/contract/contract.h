@@ -388,6 +388,7 @@ typedef struct oc_contract {
   const char *reference;
   oc_kind kind;
   oc_judge judge;
+  oc_position op_at;
 
   const oc_type_var *type_vars;
   size_t type_var_count;

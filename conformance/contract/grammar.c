@@ -75,6 +75,7 @@ int32_t oc_read_contract(oc_reader *reader, const oc_yaml_node *document) {
   reader->contract->at = oc_reader_position(reader, document);
   set_defaults(reader->contract);
   OPS_RETURN_IF_ERROR(oc_read_record(reader, document, &oc_grammar_contract, reader->contract));
+  reader->contract->op_at = oc_reader_position(reader, oc_yaml_get(document, "op"));
   return oc_check_contract(reader, document);
 }
 

@@ -38,6 +38,11 @@ void oc_console_greet(oc_console *console, const oc_report *report) {
   fprintf(console->stream, "device    %s%s%s%s%s\n", candidate->device,
           candidate->architecture[0] ? ", " : "", candidate->architecture,
           candidate->driver[0] ? ", driver " : "", candidate->driver);
+  if (report->hello.foreign[0]) {
+    fprintf(console->stream,
+            "          outside ONNX, judged by contracts of their own alone: %s\n",
+            report->hello.foreign);
+  }
   if (candidate->device_memory) {
     fputs("          arguments in device memory: reads out of bounds are unchecked\n",
           console->stream);

@@ -84,6 +84,7 @@ void oc_report_greet(oc_report *report, const oc_hello *hello) {
   report->hello = *hello;
   clean_identity(&report->hello.candidate);
   clean_identity(&report->hello.oracle);
+  oc_text_clean(report->hello.foreign, sizeof report->hello.foreign);
 }
 
 static void clean_result(oc_result *result) {

@@ -34,6 +34,8 @@ typedef struct oc_identity {
 typedef struct oc_hello {
   oc_identity candidate;
   oc_identity oracle;
+  char stray[640];    // kernels that can never be asked for; empty: none
+  char foreign[256];  // kernels of domains that ONNX does not define
 } oc_hello;
 
 // What a worker does; called in the worker only.

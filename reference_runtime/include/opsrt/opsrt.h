@@ -211,6 +211,19 @@ int32_t opsrt_session_profile_times(opsrt_session *session, opsrt_node_time **ou
 void opsrt_session_profile_clear(opsrt_session *session);
 void opsrt_free(void *memory);  // accepts NULL
 
+// ---- Operators ------------------------------------------------------------------------------
+
+// What ONNX says about an operator's name. Strings are constant.
+typedef struct opsrt_operator {
+  int64_t newest_opset;  // of the domain; 0: ONNX does not define the domain
+  int64_t since;  // the opset that brought the operator; 0: the domain has none of the name
+  const char *near_domain;  // where there is none: the nearest name; NULL: nothing is near
+  const char *near_name;
+} opsrt_operator;
+
+// The domains "" and "ai.onnx" are one. Needs no session.
+void opsrt_operator_find(ops_str domain, ops_str name, opsrt_operator *out_operator);
+
 // ---- Providers ------------------------------------------------------------------------------
 
 // Opens a provider and creates an instance of it, to look at.

@@ -76,6 +76,9 @@ static const conv_case kCases[] = {
     {"pointwise", 0, 2, 2, 24, 40, 1, {7, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1},
     {"pointwise_strided", 0, 2, 1, 8, 8, 1, {7, 9}, {1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, 0},
     {"one_pixel", 0, 2, 1, 33, 17, 1, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1},
+    // Large enough to be spread over threads, as no other is.
+    {"shared", 0, 2, 1, 32, 32, 1, {23, 24}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1},
+    {"up_shared", 1, 2, 1, 64, 64, 1, {16, 17}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, 1},
     {"line", 0, 1, 2, 6, 9, 3, {31}, {4}, {3}, {2}, {5}, {1}, 1},
     {"volume",
      0,
@@ -324,6 +327,7 @@ static void refusals_and_errors(void **state) {
 typedef struct shared_run {
   const test_run *run;
   const test_tensor *expected;
+  int rounds;
   int failures;
 } shared_run;
 
@@ -332,7 +336,7 @@ static void *run_often(void *argument) {
   ops_error error = OPS_ERROR_INIT;
   test_tensor y =
       test_zeros(shared->expected->type, shared->expected->rank, shared->expected->dims);
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < shared->rounds; ++i) {
     if (test_execute(shared->run, &y, &error) != OPS_OK) ++shared->failures;
     if (memcmp(y.data, shared->expected->data, (size_t)y.count * sizeof(float)) != 0)
       ++shared->failures;
@@ -341,7 +345,7 @@ static void *run_often(void *argument) {
   return NULL;
 }
 
-static void concurrent_runs(void **state) {
+static void run_concurrently(int64_t channels, int64_t filters, int64_t size, int rounds) {
   enum { THREADS = 6 };
   test_device test;
   test_node node;
@@ -351,18 +355,17 @@ static void concurrent_runs(void **state) {
   const int32_t type = OPS_TYPE_FLOAT;
   pthread_t threads[THREADS];
   shared_run shared[THREADS];
-  (void)state;
   test_open(&test, NULL);
   test_node_init(&node, "Conv", 11);
-  test_tensor x = test_random(1, 1, TEST_DIMS(1, 8, 12, 12));
-  test_tensor w = test_random(2, 1, TEST_DIMS(24, 8, 3, 3));
+  test_tensor x = test_random(1, 1, TEST_DIMS(1, channels, size, size));
+  test_tensor w = test_random(2, 1, TEST_DIMS(filters, channels, 3, 3));
   const test_tensor *inputs[2] = {&x, &w};
   test_tensor expected = test_compute(&test, &node, inputs, 2, OPS_TYPE_FLOAT);
   w.constant = 1;
   assert_int_equal(test_prepare(&test, &node, inputs, 2, &type, 1, &run, &claim, &error),
                    OPS_OK);
   for (int i = 0; i < THREADS; ++i) {
-    shared[i] = (shared_run){&run, &expected, 0};
+    shared[i] = (shared_run){&run, &expected, rounds, 0};
     assert_int_equal(pthread_create(&threads[i], NULL, run_often, &shared[i]), 0);
   }
   for (int i = 0; i < THREADS; ++i) pthread_join(threads[i], NULL);
@@ -372,6 +375,13 @@ static void concurrent_runs(void **state) {
   test_drop(&w);
   test_drop(&expected);
   test_close(&test);
+}
+
+// A plan that one thread runs, and one that is large enough to be spread.
+static void concurrent_runs(void **state) {
+  (void)state;
+  run_concurrently(8, 24, 12, 20);
+  run_concurrently(32, 48, 20, 3);
 }
 
 int main(void) {

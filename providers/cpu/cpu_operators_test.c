@@ -206,6 +206,8 @@ static void matrix_products(void **state) {
     check_matmul(&test, 3, 5, 7, 11, 0, constant);
     check_matmul(&test, 1, 1, 64, 100, 1, constant);
     check_matmul(&test, 2, 33, 65, 17, 1, constant);
+    check_matmul(&test, 2, 130, 129, 131, 1, constant);  // spread over threads
+    check_matmul(&test, 3, 130, 129, 131, 0, constant);
     check_matmul(&test, 2, 3, 0, 4, 1, constant);
     check_matmul(&test, 0, 3, 2, 4, 1, constant);
     check_matmul(&test, 2, 0, 2, 4, 0, constant);

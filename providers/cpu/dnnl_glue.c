@@ -42,8 +42,14 @@ typedef struct run_state {
 
 #define RUN_STATES 4
 
+// Products (a tenth of a millisecond of one core) from which a plan is spread over threads.
+// After each parallel loop every libgomp thread spins for milliseconds before it sleeps; on a
+// machine with other work to do that costs more than sharing a small primitive saves.
+static const double kWorthSharing = 4e6;
+
 struct cpu_dnnl_plan {
   const ops_device *device;
+  int threads;  // of OpenMP, whenever oneDNN works for the plan
   dnnl_memory_desc_t descs[TENSOR_COUNT];
   int32_t has_bias;
   step steps[STEP_COUNT];
@@ -74,14 +80,15 @@ static int32_t check(dnnl_status_t status, const char *what, ops_error *error) {
 
 #define CHECK(call, what) OPS_RETURN_IF_ERROR(check((call), (what), error))
 
-static int enter(const cpu_dnnl *dnnl) {
+// Sets the caller's number of OpenMP threads to that of the plan; returns what it was.
+static int enter(const cpu_dnnl_plan *plan) {
   const int saved = omp_get_max_threads();
-  if (saved != dnnl->workers) omp_set_num_threads(dnnl->workers);
+  if (saved != plan->threads) omp_set_num_threads(plan->threads);
   return saved;
 }
 
-static void leave(const cpu_dnnl *dnnl, int saved) {
-  if (saved != dnnl->workers) omp_set_num_threads(saved);
+static void leave(const cpu_dnnl_plan *plan, int saved) {
+  if (saved != plan->threads) omp_set_num_threads(saved);
 }
 
 // ---- Engine ---------------------------------------------------------------------------------
@@ -493,15 +500,26 @@ static int32_t describe_matmul(cpu_dnnl_plan *plan, const cpu_dnnl_matmul *matmu
   return describe_main(plan, &desc, error);
 }
 
-static int32_t create_plan(const ops_device *device, int32_t has_bias, cpu_dnnl_plan **out_plan,
-                           ops_error *error) {
+static int32_t create_plan(const ops_device *device, int32_t has_bias, double products,
+                           cpu_dnnl_plan **out_plan, ops_error *error) {
   cpu_dnnl_plan *plan = cpu_alloc(device, sizeof *plan);
   *out_plan = plan;
   if (!plan) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "cpu: no memory for a plan");
   plan->device = device;
+  plan->threads = products < kWorthSharing ? 1 : device->dnnl->workers;
   plan->has_bias = has_bias;
   plan->name = "";
   return OPS_OK;
+}
+
+// Each input of a transposed convolution, each output of a plain one, meets every tap.
+static double count_products(const cpu_dnnl_conv *conv) {
+  double products = (double)conv->batch * (double)conv->in_channels *
+                    (double)conv->out_channels / (double)conv->groups;
+  for (int i = 0; i < conv->spatial; ++i)
+    products *=
+        (double)conv->kernel[i] * (double)(conv->transposed ? conv->in[i] : conv->out[i]);
+  return products;
 }
 
 // Destroys the plan if it could not be completed.
@@ -515,22 +533,25 @@ static int32_t deliver(int32_t status, cpu_dnnl_plan **plan) {
 int32_t cpu_dnnl_plan_conv(const ops_device *device, const cpu_dnnl_conv *conv,
                            const ops_constant *weights, cpu_packs *packs,
                            cpu_dnnl_plan **out_plan, ops_error *error) {
-  OPS_RETURN_IF_ERROR(create_plan(device, conv->has_bias, out_plan, error));
-  const int saved = enter(device->dnnl);
+  OPS_RETURN_IF_ERROR(
+      create_plan(device, conv->has_bias, count_products(conv), out_plan, error));
+  const int saved = enter(*out_plan);
   int32_t status = describe_conv(*out_plan, conv, error);
   if (status == OPS_OK) status = complete(*out_plan, weights, packs, error);
-  leave(device->dnnl, saved);
+  leave(*out_plan, saved);
   return deliver(status, out_plan);
 }
 
 int32_t cpu_dnnl_plan_matmul(const ops_device *device, const cpu_dnnl_matmul *matmul,
                              const ops_constant *weights, cpu_packs *packs,
                              cpu_dnnl_plan **out_plan, ops_error *error) {
-  OPS_RETURN_IF_ERROR(create_plan(device, matmul->has_bias, out_plan, error));
-  const int saved = enter(device->dnnl);
+  const double products =
+      (double)matmul->batch * (double)matmul->m * (double)matmul->n * (double)matmul->k;
+  OPS_RETURN_IF_ERROR(create_plan(device, matmul->has_bias, products, out_plan, error));
+  const int saved = enter(*out_plan);
   int32_t status = describe_matmul(*out_plan, matmul, weights != NULL, error);
   if (status == OPS_OK) status = complete(*out_plan, weights, packs, error);
-  leave(device->dnnl, saved);
+  leave(*out_plan, saved);
   return deliver(status, out_plan);
 }
 
@@ -616,9 +637,9 @@ int32_t cpu_dnnl_plan_run(const cpu_dnnl_plan *plan, const void *source, const v
   run_state spare = {.busy = ATOMIC_FLAG_INIT};
   run_state *own = borrow(plan);
   run_state *state = own ? own : &spare;
-  const int saved = enter(plan->device->dnnl);
+  const int saved = enter(plan);
   const int32_t status = run_with(plan, state, user, workspace, error);
-  leave(plan->device->dnnl, saved);
+  leave(plan, saved);
   if (own)
     atomic_flag_clear_explicit(&own->busy, memory_order_release);
   else

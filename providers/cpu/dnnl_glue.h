@@ -7,8 +7,9 @@
 // the plan is made, into memory that sessions share. A plan is immutable; concurrent runs of it
 // each borrow a run state (oneDNN's memory and stream objects) and use the caller's workspace.
 //
-// oneDNN is called with as many OpenMP threads as the host has workers, whatever the caller's
-// own setting is, because a primitive must run with the number that it was made for.
+// Whatever the caller's own setting is, oneDNN is called with the plan's number of OpenMP
+// threads, because a primitive must run with the number that it was made for: one if the plan
+// is small, else as many as the host has workers.
 #ifndef CPU_DNNL_GLUE_H_
 #define CPU_DNNL_GLUE_H_
 

@@ -221,29 +221,19 @@ static void check_case(test_device *test, const conv_case *c, int exact, int con
       fail_msg("%s, exact %d, constant %d: element %lld: expected %.9g, found %.9g", c->name,
                exact, constant, (long long)i, expected, (double)test_floats(&y)[i]);
   }
-  test_drop(&x);
-  test_drop(&w);
-  test_drop(&b);
-  test_drop(&y);
-  test_drop(&sums);
-  test_drop(&sizes);
+  TEST_DROP(&x, &w, &b, &y, &sums, &sizes);
 }
 
 static void definition_holds(void **state) {
-  test_device test;
-  (void)state;
-  test_open(&test, NULL);
+  test_device *test = *state;
   for (size_t i = 0; i < sizeof kCases / sizeof *kCases; ++i)
     for (int variant = 0; variant < 4; ++variant)
-      check_case(&test, &kCases[i], variant & 1, variant >> 1);
-  test_close(&test);
+      check_case(test, &kCases[i], variant & 1, variant >> 1);
 }
 
 // ONNX's formula for SAME: output = ceil(input / stride), the odd pad goes to the named side.
 static void automatic_pads(void **state) {
-  test_device test;
-  (void)state;
-  test_open(&test, NULL);
+  test_device *test = *state;
   for (int upper = 0; upper < 2; ++upper) {
     test_node automatic, explicit;
     test_node_init(&automatic, "Conv", 11);
@@ -254,72 +244,54 @@ static void automatic_pads(void **state) {
     test_tensor x = test_random(1, 1, TEST_DIMS(1, 2, 6, 5));
     test_tensor w = test_random(2, 1, TEST_DIMS(3, 2, 4, 2));
     const test_tensor *inputs[2] = {&x, &w};
-    test_tensor a = test_compute(&test, &automatic, inputs, 2, OPS_TYPE_FLOAT);
-    test_tensor b = test_compute(&test, &explicit, inputs, 2, OPS_TYPE_FLOAT);
+    test_tensor a = test_compute(test, &automatic, inputs, 2, OPS_TYPE_FLOAT);
+    test_tensor b = test_compute(test, &explicit, inputs, 2, OPS_TYPE_FLOAT);
     assert_memory_equal(a.dims, ((const int64_t[]){1, 3, 6, 5}), 4 * sizeof(int64_t));
     assert_memory_equal(a.data, b.data, (size_t)b.count * sizeof(float));
-    test_drop(&x);
-    test_drop(&w);
-    test_drop(&a);
-    test_drop(&b);
+    TEST_DROP(&x, &w, &a, &b);
   }
-  test_close(&test);
 }
 
 // Without channels there is nothing to sum: the bias remains. Without a batch there is nothing.
 static void empty_shapes(void **state) {
-  test_device test;
+  test_device *test = *state;
   test_node node;
-  (void)state;
-  test_open(&test, NULL);
   test_node_init(&node, "Conv", 11);
   test_tensor x = test_random(1, 0, TEST_DIMS(2, 0, 4, 4));
   test_tensor w = test_random(2, 0, TEST_DIMS(3, 0, 3, 3));
   test_tensor b = test_random(3, 0, TEST_DIMS(3));
   const test_tensor *inputs[3] = {&x, &w, &b};
-  test_tensor y = test_compute(&test, &node, inputs, 3, OPS_TYPE_FLOAT);
+  test_tensor y = test_compute(test, &node, inputs, 3, OPS_TYPE_FLOAT);
   assert_int_equal(y.count, 2 * 3 * 2 * 2);
   for (int64_t i = 0; i < y.count; ++i)
     assert_true(test_floats(&y)[i] == test_floats(&b)[i / 4 % 3]);
   test_tensor none = test_random(1, 0, TEST_DIMS(0, 2, 4, 4));
   test_tensor w2 = test_random(2, 0, TEST_DIMS(3, 2, 3, 3));
   const test_tensor *empty[2] = {&none, &w2};
-  test_tensor nothing = test_compute(&test, &node, empty, 2, OPS_TYPE_FLOAT);
+  test_tensor nothing = test_compute(test, &node, empty, 2, OPS_TYPE_FLOAT);
   assert_memory_equal(nothing.dims, ((const int64_t[]){0, 3, 2, 2}), 4 * sizeof(int64_t));
-  test_tensor *all[] = {&x, &w, &b, &y, &none, &w2, &nothing};
-  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) test_drop(all[i]);
-  test_close(&test);
+  TEST_DROP(&x, &w, &b, &y, &none, &w2, &nothing);
 }
 
 static void refusals_and_errors(void **state) {
-  test_device test;
+  test_device *test = *state;
   test_node node;
-  test_run run;
-  ops_claim claim;
-  ops_error error = OPS_ERROR_INIT;
-  const int32_t type = OPS_TYPE_FLOAT;
-  (void)state;
-  test_open(&test, NULL);
+  test_attempt attempt;
   test_tensor x = test_random(1, 0, TEST_DIMS(1, 3, 4, 4));
   test_tensor w = test_random(2, 0, TEST_DIMS(2, 3, 5, 5));
   const test_tensor *inputs[2] = {&x, &w};
   test_node_init(&node, "Conv", 11);
   test_add_ints(&node, "strides", 2, (const int64_t[]){0, 1});
-  assert_int_equal(test_prepare(&test, &node, inputs, 2, &type, 1, &run, &claim, &error),
-                   OPS_ERROR_UNSUPPORTED);
-  assert_int_equal(claim.reason, OPS_REASON_ATTRIBUTE);
-  assert_non_null(strstr(claim.text, "strides"));
+  assert_int_equal(test_try(test, &node, inputs, 2, &attempt), OPS_ERROR_UNSUPPORTED);
+  assert_int_equal(attempt.claim.reason, OPS_REASON_ATTRIBUTE);
+  assert_non_null(strstr(attempt.claim.text, "strides"));
   test_node_init(&node, "Conv", 11);
-  assert_int_equal(test_prepare(&test, &node, inputs, 2, &type, 1, &run, &claim, &error),
-                   OPS_ERROR_INVALID_ARGUMENT);
-  assert_non_null(strstr(error.message, "a window of 5 does not fit into 4"));
+  assert_int_equal(test_try(test, &node, inputs, 2, &attempt), OPS_ERROR_INVALID_ARGUMENT);
+  assert_non_null(strstr(attempt.error.message, "a window of 5 does not fit into 4"));
   test_add_int(&node, "group", 2);
-  assert_int_equal(test_prepare(&test, &node, inputs, 2, &type, 1, &run, &claim, &error),
-                   OPS_ERROR_INVALID_ARGUMENT);
-  assert_non_null(strstr(error.message, "channels"));
-  test_drop(&x);
-  test_drop(&w);
-  test_close(&test);
+  assert_int_equal(test_try(test, &node, inputs, 2, &attempt), OPS_ERROR_INVALID_ARGUMENT);
+  assert_non_null(strstr(attempt.error.message, "channels"));
+  TEST_DROP(&x, &w);
 }
 
 // ---- One prepared object, many threads ------------------------------------------------------
@@ -345,50 +317,41 @@ static void *run_often(void *argument) {
   return NULL;
 }
 
-static void run_concurrently(int64_t channels, int64_t filters, int64_t size, int rounds) {
+static void run_concurrently(test_device *test, int64_t channels, int64_t filters, int64_t size,
+                             int rounds) {
   enum { THREADS = 6 };
-  test_device test;
   test_node node;
-  test_run run;
-  ops_claim claim;
-  ops_error error = OPS_ERROR_INIT;
-  const int32_t type = OPS_TYPE_FLOAT;
+  test_attempt attempt;
   pthread_t threads[THREADS];
   shared_run shared[THREADS];
-  test_open(&test, NULL);
   test_node_init(&node, "Conv", 11);
   test_tensor x = test_random(1, 1, TEST_DIMS(1, channels, size, size));
   test_tensor w = test_random(2, 1, TEST_DIMS(filters, channels, 3, 3));
   const test_tensor *inputs[2] = {&x, &w};
-  test_tensor expected = test_compute(&test, &node, inputs, 2, OPS_TYPE_FLOAT);
+  test_tensor expected = test_compute(test, &node, inputs, 2, OPS_TYPE_FLOAT);
   w.constant = 1;
-  assert_int_equal(test_prepare(&test, &node, inputs, 2, &type, 1, &run, &claim, &error),
-                   OPS_OK);
+  assert_int_equal(test_try(test, &node, inputs, 2, &attempt), OPS_OK);
   for (int i = 0; i < THREADS; ++i) {
-    shared[i] = (shared_run){&run, &expected, rounds, 0};
+    shared[i] = (shared_run){&attempt.run, &expected, rounds, 0};
     assert_int_equal(pthread_create(&threads[i], NULL, run_often, &shared[i]), 0);
   }
   for (int i = 0; i < THREADS; ++i) pthread_join(threads[i], NULL);
   for (int i = 0; i < THREADS; ++i) assert_int_equal(shared[i].failures, 0);
-  test_finish(&run);
-  test_drop(&x);
-  test_drop(&w);
-  test_drop(&expected);
-  test_close(&test);
+  test_finish(&attempt.run);
+  TEST_DROP(&x, &w, &expected);
 }
 
 // A plan that one thread runs, and one that is large enough to be spread.
 static void concurrent_runs(void **state) {
-  (void)state;
-  run_concurrently(8, 24, 12, 20);
-  run_concurrently(32, 48, 20, 3);
+  run_concurrently(*state, 8, 24, 12, 20);
+  run_concurrently(*state, 32, 48, 20, 2);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(definition_holds), cmocka_unit_test(automatic_pads),
-      cmocka_unit_test(empty_shapes),     cmocka_unit_test(refusals_and_errors),
-      cmocka_unit_test(concurrent_runs),
+      TEST_ON_DEVICE(definition_holds), TEST_ON_DEVICE(automatic_pads),
+      TEST_ON_DEVICE(empty_shapes),     TEST_ON_DEVICE(refusals_and_errors),
+      TEST_ON_DEVICE(concurrent_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,9 +41,7 @@ static void every_length(void **state) {
     double (*function)(double);
   } rows[] = {{"Relu", 14, relu}, {"Sigmoid", 13, sigmoid}, {"Tanh", 13, tanh},
               {"Exp", 13, exp},   {"Erf", 13, erf},         {"Floor", 13, floor}};
-  test_device test;
-  (void)state;
-  test_open(&test, NULL);
+  test_device *test = *state;
   for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r)
     for (int64_t length = 0; length < 70; ++length) {
       test_node node;
@@ -51,7 +49,7 @@ static void every_length(void **state) {
       test_tensor x = test_random((uint32_t)length, 0, 1, &length);
       for (int64_t i = 0; i < length; ++i) test_floats(&x)[i] *= 6;
       const test_tensor *inputs[1] = {&x};
-      test_tensor y = test_compute(&test, &node, inputs, 1, OPS_TYPE_FLOAT);
+      test_tensor y = test_compute(test, &node, inputs, 1, OPS_TYPE_FLOAT);
       assert_int_equal(y.count, length);
       for (int64_t i = 0; i < length; ++i) {
         const float expected = (float)rows[r].function((double)test_floats(&x)[i]);
@@ -60,10 +58,8 @@ static void every_length(void **state) {
                    (long long)i, (long long)length, (double)expected,
                    (double)test_floats(&y)[i]);
       }
-      test_drop(&x);
-      test_drop(&y);
+      TEST_DROP(&x, &y);
     }
-  test_close(&test);
 }
 
 static void special_values(void **state) {
@@ -79,9 +75,7 @@ static void special_values(void **state) {
               {"Erf", 13, {-1, 1, NAN, 0x1p-149f, 0}},
               {"Sign", 13, {-1, 1, NAN, 1, 0}},
               {"HardSigmoid", 6, {0, 1, NAN, 0.5f, 0.5f}}};
-  test_device test;
-  (void)state;
-  test_open(&test, NULL);
+  test_device *test = *state;
   for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {
     test_node node;
     test_node_init(&node, rows[r].op, rows[r].opset);
@@ -89,17 +83,15 @@ static void special_values(void **state) {
     const float values[5] = {-INFINITY, INFINITY, NAN, 0x1p-149f, -0.0f};
     memcpy(x.data, values, sizeof values);
     const test_tensor *inputs[1] = {&x};
-    test_tensor y = test_compute(&test, &node, inputs, 1, OPS_TYPE_FLOAT);
+    test_tensor y = test_compute(test, &node, inputs, 1, OPS_TYPE_FLOAT);
     for (int i = 0; i < 5; ++i) {
       const float found = test_floats(&y)[i], expected = rows[r].expected[i];
       if (isnan(expected) ? !isnan(found) : !(found == expected))
         fail_msg("%s(%g): expected %g, found %g", rows[r].op, (double)values[i],
                  (double)expected, (double)found);
     }
-    test_drop(&x);
-    test_drop(&y);
+    TEST_DROP(&x, &y);
   }
-  test_close(&test);
 }
 
 static void check_broadcast(test_device *test, int32_t a_rank, const int64_t *a_dims,
@@ -130,46 +122,36 @@ static void check_broadcast(test_device *test, int32_t a_rank, const int64_t *a_
     }
     assert_true(test_floats(&y)[at] == test_floats(&a)[ai] - test_floats(&b)[bi]);
   }
-  test_drop(&a);
-  test_drop(&b);
-  test_drop(&y);
+  TEST_DROP(&a, &b, &y);
 }
 
 static void broadcasting(void **state) {
-  test_device test;
-  (void)state;
-  test_open(&test, NULL);
-  check_broadcast(&test, TEST_DIMS(2, 3, 17), TEST_DIMS(3, 1), TEST_DIMS(2, 3, 17));
-  check_broadcast(&test, TEST_DIMS(5, 1, 4), TEST_DIMS(1, 33, 1), TEST_DIMS(5, 33, 4));
-  check_broadcast(&test, TEST_DIMS(3, 1, 2, 1, 5), TEST_DIMS(4, 1, 2, 1),
+  test_device *test = *state;
+  check_broadcast(test, TEST_DIMS(2, 3, 17), TEST_DIMS(3, 1), TEST_DIMS(2, 3, 17));
+  check_broadcast(test, TEST_DIMS(5, 1, 4), TEST_DIMS(1, 33, 1), TEST_DIMS(5, 33, 4));
+  check_broadcast(test, TEST_DIMS(3, 1, 2, 1, 5), TEST_DIMS(4, 1, 2, 1),
                   TEST_DIMS(3, 4, 2, 2, 5));
-  check_broadcast(&test, 0, NULL, TEST_DIMS(2, 9), TEST_DIMS(2, 9));
-  check_broadcast(&test, 0, NULL, 0, NULL, 0, NULL);
-  check_broadcast(&test, TEST_DIMS(0, 3), TEST_DIMS(1, 3), TEST_DIMS(0, 3));
-  check_broadcast(&test, TEST_DIMS(0), TEST_DIMS(1), TEST_DIMS(0));
-  check_broadcast(&test, TEST_DIMS(300, 200), TEST_DIMS(300, 1), TEST_DIMS(300, 200));
-  test_close(&test);
+  check_broadcast(test, 0, NULL, TEST_DIMS(2, 9), TEST_DIMS(2, 9));
+  check_broadcast(test, 0, NULL, 0, NULL, 0, NULL);
+  check_broadcast(test, TEST_DIMS(0, 3), TEST_DIMS(1, 3), TEST_DIMS(0, 3));
+  check_broadcast(test, TEST_DIMS(0), TEST_DIMS(1), TEST_DIMS(0));
+  check_broadcast(test, TEST_DIMS(300, 200), TEST_DIMS(300, 1), TEST_DIMS(300, 200));
 }
 
 // The processor traps on both of these; the provider must not.
 static void integer_division(void **state) {
-  test_device test;
+  test_device *test = *state;
   test_node node;
-  (void)state;
-  test_open(&test, NULL);
   test_node_init(&node, "Div", 14);
   test_tensor a = test_zeros(OPS_TYPE_INT32, TEST_DIMS(4));
   test_tensor b = test_zeros(OPS_TYPE_INT32, TEST_DIMS(4));
   memcpy(a.data, ((const int32_t[]){7, INT32_MIN, 5, -7}), 4 * sizeof(int32_t));
   memcpy(b.data, ((const int32_t[]){2, -1, 0, 2}), 4 * sizeof(int32_t));
   const test_tensor *inputs[2] = {&a, &b};
-  test_tensor y = test_compute(&test, &node, inputs, 2, OPS_TYPE_INT32);
+  test_tensor y = test_compute(test, &node, inputs, 2, OPS_TYPE_INT32);
   assert_int_equal(((int32_t *)y.data)[0], 3);
   assert_int_equal(((int32_t *)y.data)[3], -3);
-  test_drop(&a);
-  test_drop(&b);
-  test_drop(&y);
-  test_close(&test);
+  TEST_DROP(&a, &b, &y);
 }
 
 // y[b, i, j] = sum of a[b, i, k] w[k, j], integers: exact.
@@ -192,41 +174,34 @@ static void check_matmul(test_device *test, int64_t batch, int64_t m, int64_t k,
     for (int64_t c = 0; c < k; ++c) sum += left[c] * right[c * n + j];
     assert_true(test_floats(&y)[at] == sum);
   }
-  test_drop(&a);
-  test_drop(&w);
-  test_drop(&y);
+  TEST_DROP(&a, &w, &y);
 }
 
 static void matrix_products(void **state) {
-  test_device test;
-  (void)state;
-  test_open(&test, NULL);
+  test_device *test = *state;
   for (int constant = 0; constant < 2; ++constant) {
-    check_matmul(&test, 3, 5, 7, 11, 1, constant);
-    check_matmul(&test, 3, 5, 7, 11, 0, constant);
-    check_matmul(&test, 1, 1, 64, 100, 1, constant);
-    check_matmul(&test, 2, 33, 65, 17, 1, constant);
-    check_matmul(&test, 2, 130, 129, 131, 1, constant);  // spread over threads
-    check_matmul(&test, 3, 130, 129, 131, 0, constant);
-    check_matmul(&test, 2, 3, 0, 4, 1, constant);
-    check_matmul(&test, 0, 3, 2, 4, 1, constant);
-    check_matmul(&test, 2, 0, 2, 4, 0, constant);
+    check_matmul(test, 3, 5, 7, 11, 1, constant);
+    check_matmul(test, 3, 5, 7, 11, 0, constant);
+    check_matmul(test, 1, 1, 64, 100, 1, constant);
+    check_matmul(test, 2, 33, 65, 17, 1, constant);
+    check_matmul(test, 2, 130, 129, 131, 1, constant);  // spread over threads
+    check_matmul(test, 3, 130, 129, 131, 0, constant);
+    check_matmul(test, 2, 3, 0, 4, 1, constant);
+    check_matmul(test, 0, 3, 2, 4, 1, constant);
+    check_matmul(test, 2, 0, 2, 4, 0, constant);
   }
-  test_close(&test);
 }
 
 // A NaN in the window is the largest; padding counts in the average only if asked.
 static void pooling(void **state) {
-  test_device test;
+  test_device *test = *state;
   test_node node;
-  (void)state;
-  test_open(&test, NULL);
   test_tensor x = test_zeros(OPS_TYPE_FLOAT, TEST_DIMS(1, 1, 5));
   memcpy(x.data, ((const float[]){1, 2, NAN, -3, -4}), 5 * sizeof(float));
   const test_tensor *inputs[1] = {&x};
   test_node_init(&node, "MaxPool", 12);
   test_add_ints(&node, "kernel_shape", 1, (const int64_t[]){2});
-  test_tensor largest = test_compute(&test, &node, inputs, 1, OPS_TYPE_FLOAT);
+  test_tensor largest = test_compute(test, &node, inputs, 1, OPS_TYPE_FLOAT);
   assert_true(test_floats(&largest)[0] == 2 && test_floats(&largest)[3] == -3);
   assert_true(isnan(test_floats(&largest)[1]) && isnan(test_floats(&largest)[2]));
   test_floats(&x)[2] = 6;
@@ -236,45 +211,36 @@ static void pooling(void **state) {
     test_add_ints(&node, "pads", 2, (const int64_t[]){1, 0});
     test_add_ints(&node, "strides", 1, (const int64_t[]){2});
     test_add_int(&node, "count_include_pad", include);
-    test_tensor mean = test_compute(&test, &node, inputs, 1, OPS_TYPE_FLOAT);
+    test_tensor mean = test_compute(test, &node, inputs, 1, OPS_TYPE_FLOAT);
     assert_int_equal(mean.count, 2);
     assert_true(test_floats(&mean)[0] == (include ? 1.0f : 1.5f));
     assert_true(test_floats(&mean)[1] == 5.0f / 3.0f);
     test_drop(&mean);
   }
-  test_drop(&x);
-  test_drop(&largest);
-  test_close(&test);
+  TEST_DROP(&x, &largest);
 }
 
 static void gather_checks_first(void **state) {
-  test_device test;
+  test_device *test = *state;
   test_node node;
-  test_run run;
-  ops_claim claim;
-  ops_error error = OPS_ERROR_INIT;
-  const int32_t type = OPS_TYPE_FLOAT;
-  (void)state;
-  test_open(&test, NULL);
+  test_attempt attempt;
   test_node_init(&node, "Gather", 13);
   test_tensor x = test_random(1, 0, TEST_DIMS(3, 2));
   test_tensor good = test_int64s(TEST_DIMS(2), (const int64_t[]){-1, 0});
   test_tensor bad = test_int64s(TEST_DIMS(2), (const int64_t[]){0, 3});
   const test_tensor *inputs[2] = {&x, &bad};
-  assert_int_equal(test_prepare(&test, &node, inputs, 2, &type, 1, &run, &claim, &error),
-                   OPS_OK);
-  assert_int_equal(test_execute(&run, run.outputs, &error), OPS_ERROR_INVALID_ARGUMENT);
-  assert_non_null(strstr(error.message, "index 3 at position 1"));
-  for (int i = 0; i < 16; ++i) assert_int_equal(((uint8_t *)run.outputs[0].data)[i], 0xa5);
-  run.inputs[1] = &good;
-  assert_int_equal(test_execute(&run, run.outputs, &error), OPS_OK);
-  assert_memory_equal(run.outputs[0].data, test_floats(&x) + 4, 2 * sizeof(float));
-  assert_memory_equal(test_floats(&run.outputs[0]) + 2, x.data, 2 * sizeof(float));
-  test_finish(&run);
-  test_drop(&x);
-  test_drop(&good);
-  test_drop(&bad);
-  test_close(&test);
+  assert_int_equal(test_try(test, &node, inputs, 2, &attempt), OPS_OK);
+  assert_int_equal(test_execute(&attempt.run, attempt.run.outputs, &attempt.error),
+                   OPS_ERROR_INVALID_ARGUMENT);
+  assert_non_null(strstr(attempt.error.message, "index 3 at position 1"));
+  for (int i = 0; i < 16; ++i)
+    assert_int_equal(((uint8_t *)attempt.run.outputs[0].data)[i], 0xa5);
+  attempt.run.inputs[1] = &good;
+  assert_int_equal(test_execute(&attempt.run, attempt.run.outputs, &attempt.error), OPS_OK);
+  assert_memory_equal(attempt.run.outputs[0].data, test_floats(&x) + 4, 2 * sizeof(float));
+  assert_memory_equal(test_floats(&attempt.run.outputs[0]) + 2, x.data, 2 * sizeof(float));
+  test_finish(&attempt.run);
+  TEST_DROP(&x, &good, &bad);
 }
 
 // ---- Workers --------------------------------------------------------------------------------
@@ -303,10 +269,7 @@ static void workers_do_not_matter(void **state) {
     test_tensor one = run_with_workers(1, &node, inputs, i == 3 ? 2 : 1);
     test_tensor four = run_with_workers(4, &node, inputs, i == 3 ? 2 : 1);
     assert_memory_equal(one.data, four.data, (size_t)one.count * sizeof(float));
-    test_drop(&x);
-    test_drop(&axes);
-    test_drop(&one);
-    test_drop(&four);
+    TEST_DROP(&x, &axes, &one, &four);
   }
 }
 
@@ -380,77 +343,62 @@ static void every_allocation_fails(void **state) {
   exhaust(&node, (const test_tensor *[]){&x}, 1, 2);
   test_node_init(&node, "Sum", 13);
   exhaust(&node, (const test_tensor *[]){&x, &x, &x}, 3, 1);
-  test_drop(&x);
-  test_drop(&w);
-  test_drop(&sizes);
+  TEST_DROP(&x, &w, &sizes);
 }
 
 static void parents_outlive_children(void **state) {
-  test_device test;
+  test_device *test = *state;
   test_node node;
-  test_run run;
-  ops_claim claim;
-  ops_error error = OPS_ERROR_INIT;
-  const int32_t type = OPS_TYPE_FLOAT;
-  (void)state;
-  test_open(&test, NULL);
-  const ops_instance_api *api = test.provider->instance;
+  test_attempt attempt;
+  const ops_instance_api *api = test->provider->instance;
   test_tensor x = test_random(1, 0, TEST_DIMS(3));
   const test_tensor *inputs[1] = {&x};
   test_node_init(&node, "Relu", 14);
-  assert_int_equal(test_prepare(&test, &node, inputs, 1, &type, 1, &run, &claim, &error),
-                   OPS_OK);
-  assert_int_equal(api->device_close(test.device, &error), OPS_ERROR_PRECONDITION);
-  assert_int_equal(api->destroy(test.instance, &error), OPS_ERROR_PRECONDITION);
-  test_finish(&run);
+  assert_int_equal(test_try(test, &node, inputs, 1, &attempt), OPS_OK);
+  assert_int_equal(api->device_close(test->device, &attempt.error), OPS_ERROR_PRECONDITION);
+  assert_int_equal(api->destroy(test->instance, &attempt.error), OPS_ERROR_PRECONDITION);
+  test_finish(&attempt.run);
   ops_device *none = NULL;
-  assert_int_equal(api->device_open(test.instance, 1, &none, &error),
+  assert_int_equal(api->device_open(test->instance, 1, &none, &attempt.error),
                    OPS_ERROR_INVALID_ARGUMENT);
   ops_instance *refused = NULL;
   const ops_key_value option = {OPS_STR("speed"), OPS_STR("high")};
-  assert_int_equal(api->create(ops_host_api_table(), test.host, &option, 1, &refused, &error),
-                   OPS_ERROR_INVALID_ARGUMENT);
-  assert_non_null(strstr(error.message, "speed"));
+  assert_int_equal(
+      api->create(ops_host_api_table(), test->host, &option, 1, &refused, &attempt.error),
+      OPS_ERROR_INVALID_ARGUMENT);
+  assert_non_null(strstr(attempt.error.message, "speed"));
   test_drop(&x);
-  test_close(&test);
 }
 
 static void what_is_left_out_is_refused(void **state) {
-  test_device test;
+  test_device *test = *state;
   test_node node;
-  test_run run;
-  ops_claim claim;
-  ops_error error = OPS_ERROR_INIT;
-  const int32_t type = OPS_TYPE_FLOAT;
-  (void)state;
-  test_open(&test, NULL);
+  test_attempt attempt;
   test_tensor x = test_random(1, 0, TEST_DIMS(3));
   const test_tensor *inputs[3] = {&x, NULL, &x};
   for (uint64_t count = 2; count <= 3; ++count) {
     test_node_init(&node, "Concat", 13);
     test_add_int(&node, "axis", 0);
-    assert_int_equal(test_prepare(&test, &node, inputs, count, &type, 1, &run, &claim, &error),
-                     OPS_ERROR_UNSUPPORTED);
-    assert_int_equal(claim.reason, OPS_REASON_ARITY);
-    assert_non_null(strstr(claim.text, "input 1"));
+    assert_int_equal(test_try(test, &node, inputs, count, &attempt), OPS_ERROR_UNSUPPORTED);
+    assert_int_equal(attempt.claim.reason, OPS_REASON_ARITY);
+    assert_non_null(strstr(attempt.claim.text, "input 1"));
   }
   test_drop(&x);
-  test_close(&test);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_length),
-      cmocka_unit_test(special_values),
-      cmocka_unit_test(broadcasting),
-      cmocka_unit_test(integer_division),
-      cmocka_unit_test(matrix_products),
-      cmocka_unit_test(pooling),
-      cmocka_unit_test(gather_checks_first),
+      TEST_ON_DEVICE(every_length),
+      TEST_ON_DEVICE(special_values),
+      TEST_ON_DEVICE(broadcasting),
+      TEST_ON_DEVICE(integer_division),
+      TEST_ON_DEVICE(matrix_products),
+      TEST_ON_DEVICE(pooling),
+      TEST_ON_DEVICE(gather_checks_first),
       cmocka_unit_test(workers_do_not_matter),
       cmocka_unit_test(every_allocation_fails),
-      cmocka_unit_test(parents_outlive_children),
-      cmocka_unit_test(what_is_left_out_is_refused),
+      TEST_ON_DEVICE(parents_outlive_children),
+      TEST_ON_DEVICE(what_is_left_out_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

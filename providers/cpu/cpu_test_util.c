@@ -37,6 +37,19 @@ void test_close(test_device *test) {
   ops_library_release(test->library);
 }
 
+int test_setup(void **state) {
+  *state = malloc(sizeof(test_device));
+  assert_non_null(*state);
+  test_open(*state, NULL);
+  return 0;
+}
+
+int test_teardown(void **state) {
+  test_close(*state);
+  free(*state);
+  return 0;
+}
+
 test_tensor test_zeros(int32_t type, int32_t rank, const int64_t *dims) {
   test_tensor tensor = {.type = type, .rank = rank, .count = 1};
   for (int32_t i = 0; i < rank; ++i) {
@@ -70,6 +83,10 @@ test_tensor test_int64s(int32_t rank, const int64_t *dims, const int64_t *values
 void test_drop(test_tensor *tensor) {
   free(tensor->data);
   tensor->data = NULL;
+}
+
+void test_drop_all(test_tensor *const *tensors, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) test_drop(tensors[i]);
 }
 
 void test_node_init(test_node *node, const char *op, int32_t opset) {
@@ -250,6 +267,14 @@ void test_finish(test_run *run) {
   for (uint64_t i = 0; i < run->output_count; ++i) test_drop(&run->outputs[i]);
   run->prepared = NULL;
   run->kernel = NULL;
+}
+
+int32_t test_try(test_device *test, const test_node *node, const test_tensor *const *inputs,
+                 uint64_t input_count, test_attempt *out_attempt) {
+  const int32_t type = OPS_TYPE_FLOAT;
+  out_attempt->error = (ops_error)OPS_ERROR_INIT;
+  return test_prepare(test, node, inputs, input_count, &type, 1, &out_attempt->run,
+                      &out_attempt->claim, &out_attempt->error);
 }
 
 test_tensor test_compute(test_device *test, const test_node *node,

@@ -24,6 +24,12 @@ typedef struct test_device {
 void test_open(test_device *test, const ops_host_options *options);
 void test_close(test_device *test);
 
+// Fixture of a test: *state is an open device with two workers.
+int test_setup(void **state);
+int test_teardown(void **state);
+#define TEST_ON_DEVICE(function) \
+  cmocka_unit_test_setup_teardown(function, test_setup, test_teardown)
+
 typedef struct test_tensor {
   int32_t type;
   int32_t rank;
@@ -44,6 +50,10 @@ test_tensor test_zeros(int32_t type, int32_t rank, const int64_t *dims);
 test_tensor test_random(uint32_t seed, int exact, int32_t rank, const int64_t *dims);
 test_tensor test_int64s(int32_t rank, const int64_t *dims, const int64_t *values);
 void test_drop(test_tensor *tensor);
+void test_drop_all(test_tensor *const *tensors, uint64_t count);
+#define TEST_DROP(...)                               \
+  test_drop_all((test_tensor *const[]){__VA_ARGS__}, \
+                sizeof((test_tensor *const[]){__VA_ARGS__}) / sizeof(test_tensor *))
 static inline float *test_floats(const test_tensor *tensor) {
   return tensor->data;
 }
@@ -86,6 +96,17 @@ typedef struct test_run {
 int32_t test_prepare(test_device *test, const test_node *node, const test_tensor *const *inputs,
                      uint64_t input_count, const int32_t *types, uint64_t output_count,
                      test_run *out_run, ops_claim *out_claim, ops_error *error);
+
+// The same for a node of one float output.
+typedef struct test_attempt {
+  test_run run;
+  ops_claim claim;
+  ops_error error;
+} test_attempt;
+
+int32_t test_try(test_device *test, const test_node *node, const test_tensor *const *inputs,
+                 uint64_t input_count, test_attempt *out_attempt);
+
 // Runs into the given outputs (those of the run, or others of the same shapes).
 int32_t test_execute(const test_run *run, test_tensor *outputs, ops_error *error);
 void test_finish(test_run *run);

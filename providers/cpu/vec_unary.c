@@ -5,135 +5,93 @@
 #include "vec_isa.h"
 #include "vec_math.h"
 
-CPU_INLINE float f_relu(float x, float a, float b) {
-  (void)a, (void)b;
-  return x < 0 ? 0.0f : x;
-}
-CPU_INLINE float f_leaky_relu(float x, float a, float b) {
-  (void)b;
-  return x < 0 ? a * x : x;
-}
-CPU_INLINE float f_elu(float x, float a, float b) {
-  (void)b;
-  return x < 0 ? a * vec_expm1(x) : x;
-}
-CPU_INLINE float f_selu(float x, float a, float b) {
-  return x > 0 ? b * x : (float)((double)a * (double)b * (double)vec_expm1(x));
-}
-CPU_INLINE float f_clip(float x, float a, float b) {
+// A function of x and two parameters, which few need; one that is a single expression.
+#define FUNCTION(name)                                                \
+  CPU_INLINE float f_##name(float x, __attribute__((unused)) float a, \
+                            __attribute__((unused)) float b)
+#define FORMULA(name, expression) \
+  FUNCTION(name) {                \
+    return (expression);          \
+  }
+
+FORMULA(relu, x < 0 ? 0.0f : x)
+FORMULA(leaky_relu, x < 0 ? a * x : x)
+FORMULA(elu, x < 0 ? a * vec_expm1(x) : x)
+FORMULA(selu, x > 0 ? b * x : (float)((double)a * (double)b * (double)vec_expm1(x)))
+
+FUNCTION(clip) {
   const float low = x < a ? a : x;
   return low > b ? b : low;
 }
-CPU_INLINE float f_sigmoid(float x, float a, float b) {
-  (void)a, (void)b;
+
+FUNCTION(sigmoid) {
   const float z = vec_exp(-fabsf(x));
   return (x < 0 ? z : 1.0f) / (1.0f + z);
 }
-CPU_INLINE float f_hard_sigmoid(float x, float a, float b) {
+
+FUNCTION(hard_sigmoid) {
   const double line = (double)a * (double)x + (double)b;
   const double low = line < 0 ? 0.0 : line;
   return (float)(low > 1 ? 1.0 : low);
 }
-CPU_INLINE float f_hard_swish(float x, float a, float b) {
-  (void)a, (void)b;
+
+FUNCTION(hard_swish) {
   const double line = (double)x * (1.0 / 6) + 0.5;
   const double low = line < 0 ? 0.0 : line;
   return (float)((double)x * (low > 1 ? 1.0 : low));
 }
-CPU_INLINE float f_tanh(float x, float a, float b) {
-  (void)a, (void)b;
+
+FUNCTION(tanh) {
   const float q = vec_expm1(2.0f * fabsf(x));
   const float y = q / (q + 2.0f);
   return x != x ? x : copysignf(y, x);
 }
-CPU_INLINE float f_softsign(float x, float a, float b) {
-  (void)a, (void)b;
+
+FUNCTION(softsign) {
   const float y = x / (1.0f + fabsf(x));
   return fabsf(x) == INFINITY ? copysignf(1.0f, x) : y;
 }
-CPU_INLINE float f_erf(float x, float a, float b) {
-  (void)a, (void)b;
-  return (float)vec_erf(x);
-}
-CPU_INLINE float f_exp(float x, float a, float b) {
-  (void)a, (void)b;
-  return vec_exp(x);
-}
-CPU_INLINE float f_sqrt(float x, float a, float b) {
-  (void)a, (void)b;
-  return sqrtf(x);
-}
-CPU_INLINE float f_reciprocal(float x, float a, float b) {
-  (void)a, (void)b;
-  return 1.0f / x;
-}
-CPU_INLINE float f_abs(float x, float a, float b) {
-  (void)a, (void)b;
-  return fabsf(x);
-}
-CPU_INLINE float f_neg(float x, float a, float b) {
-  (void)a, (void)b;
-  return -x;
-}
-CPU_INLINE float f_floor(float x, float a, float b) {
-  (void)a, (void)b;
-  return floorf(x);
-}
-CPU_INLINE float f_ceil(float x, float a, float b) {
-  (void)a, (void)b;
-  return ceilf(x);
-}
-CPU_INLINE float f_round(float x, float a, float b) {
-  (void)a, (void)b;
-  return nearbyintf(x);
-}
-CPU_INLINE float f_gelu(float x, float a, float b) {
-  (void)a, (void)b;
-  return (float)(0.5 * (double)x * vec_erfc((double)x * -0.70710678118654752440));
-}
-CPU_INLINE float f_gelu_tanh(float x, float a, float b) {
-  (void)a, (void)b;
+
+FORMULA(erf, (float)vec_erf(x))
+FORMULA(exp, vec_exp(x))
+FORMULA(sqrt, sqrtf(x))
+FORMULA(reciprocal, 1.0f / x)
+FORMULA(abs, fabsf(x))
+FORMULA(neg, -x)
+FORMULA(floor, floorf(x))
+FORMULA(ceil, ceilf(x))
+FORMULA(round, nearbyintf(x))
+FORMULA(gelu, (float)(0.5 * (double)x * vec_erfc((double)x * -0.70710678118654752440)))
+
+FUNCTION(gelu_tanh) {
   const double z = x;
   const double u = 0.79788456080286535588 * (z + 0.044715 * z * z * z);
   return (float)(z / (1.0 + vec_exp_d(-2.0 * u)));
 }
-CPU_INLINE float f_sign(float x, float a, float b) {
-  (void)a, (void)b;
+
+FUNCTION(sign) {
   const float positive = x > 0 ? 1.0f : x;
   return x < 0 ? -1.0f : positive;
 }
-CPU_INLINE float f_thresholded_relu(float x, float a, float b) {
-  (void)b;
+
+FUNCTION(thresholded_relu) {
   const float kept = x != x ? x : 0.0f;
   return x > a ? x : kept;
 }
-CPU_INLINE float f_swish(float x, float a, float b) {
-  (void)b;
-  return (float)((double)x / (1.0 + vec_exp_d(-(double)a * (double)x)));
-}
-CPU_INLINE float f_mish(float x, float a, float b) {
-  (void)a, (void)b;
+
+FORMULA(swish, (float)((double)x / (1.0 + vec_exp_d(-(double)a * (double)x))))
+
+FUNCTION(mish) {
   const double capped = x > 300.0f ? 300.0 : (double)x;
   const double e = vec_exp_d(capped), q = e * (e + 2.0);
   return (float)((double)x * (q / (q + 2.0)));
 }
+
 // The C library's functions are scalar; these loops do not vectorise.
-CPU_INLINE float f_softplus(float x, float a, float b) {
-  (void)a, (void)b;
-  return (x > 0 ? x : 0.0f) + log1pf(expf(-fabsf(x)));
-}
-CPU_INLINE float f_log(float x, float a, float b) {
-  (void)a, (void)b;
-  return logf(x);
-}
-CPU_INLINE float f_sin(float x, float a, float b) {
-  (void)a, (void)b;
-  return sinf(x);
-}
-CPU_INLINE float f_cos(float x, float a, float b) {
-  (void)a, (void)b;
-  return cosf(x);
-}
+FORMULA(softplus, (x > 0 ? x : 0.0f) + log1pf(expf(-fabsf(x))))
+FORMULA(log, logf(x))
+FORMULA(sin, sinf(x))
+FORMULA(cos, cosf(x))
 
 #define X(name)                                                                                \
   void CPU_ISA_NAME(cpu_vec_##name)(const float *x, float *y, int64_t count, const float *p) { \

@@ -6,6 +6,7 @@
 #define OC_FAULTS_FAULTY_H_
 
 #include <ops/ops.h>
+#include <ops_support/host_device.h>
 #include <pthread.h>
 
 // X(constant, name, what is wrong)
@@ -32,15 +33,7 @@
 #define FAULT_ITEM(constant, name, what) constant,
 typedef enum fault { FAULT_LIST(FAULT_ITEM) FAULT_COUNT } fault;
 
-struct ops_instance {
-  fault fault;
-  int32_t open_devices;
-};
-
-struct ops_device {
-  ops_instance *instance;
-};
-
+// The instance is that of host_device.h; its options point to its fault.
 struct ops_kernel {
   fault fault;
   int64_t axis;  // Softmax

@@ -13,13 +13,16 @@
 
 // ---- Instance and device --------------------------------------------------------------------
 
-static int32_t find_fault(ops_str name, fault *out_fault, ops_error *error) {
+static int32_t find_fault(ops_str name, const fault **out_fault, ops_error *error) {
 #define NAME(constant, name, what) name,
+#define VALUE(constant, name, what) constant,
   static const char *const names[] = {FAULT_LIST(NAME)};
+  static const fault faults[] = {FAULT_LIST(VALUE)};
 #undef NAME
+#undef VALUE
   for (int i = 0; i < FAULT_COUNT; ++i) {
     if (!ops_str_equal(name, names[i])) continue;
-    *out_fault = (fault)i;
+    *out_fault = &faults[i];
     return OPS_OK;
   }
   return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
@@ -30,56 +33,18 @@ static int32_t find_fault(ops_str name, fault *out_fault, ops_error *error) {
 static int32_t instance_create(const ops_host_api *api, ops_host *host,
                                const ops_key_value *options, uint64_t option_count,
                                ops_instance **out_instance, ops_error *error) {
-  (void)api, (void)host;
-  fault fault = FAULT_NONE;
+  static const fault none = FAULT_NONE;
+  const fault *chosen = &none;
   for (uint64_t i = 0; i < option_count; ++i) {
     if (!ops_str_equal(options[i].key, "fault")) {
       return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                            "option '%.*s': the only one is 'fault'",
                            OPS_STR_FMT(options[i].key));
     }
-    OPS_RETURN_IF_ERROR(find_fault(options[i].value, &fault, error));
+    OPS_RETURN_IF_ERROR(find_fault(options[i].value, &chosen, error));
   }
-  ops_instance *instance = calloc(1, sizeof *instance);
-  if (!instance) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory");
-  instance->fault = fault;
-  if (fault == FAULT_ROUNDS_AT_OPEN) fesetround(FE_UPWARD);
-  *out_instance = instance;
-  return OPS_OK;
-}
-
-static int32_t instance_destroy(ops_instance *instance, ops_error *error) {
-  if (instance && __atomic_load_n(&instance->open_devices, __ATOMIC_ACQUIRE) != 0) {
-    return ops_error_set(error, OPS_ERROR_PRECONDITION,
-                         "a device is still open; close it first");
-  }
-  free(instance);
-  return OPS_OK;
-}
-
-static int32_t device_count(ops_instance *instance, uint64_t *out_count, ops_error *error) {
-  (void)instance, (void)error;
-  *out_count = 1;
-  return OPS_OK;
-}
-
-static int32_t device_open(ops_instance *instance, uint64_t index, ops_device **out_device,
-                           ops_error *error) {
-  if (index != 0) {
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "the only device is number 0");
-  }
-  ops_device *device = calloc(1, sizeof *device);
-  if (!device) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory");
-  device->instance = instance;
-  __atomic_fetch_add(&instance->open_devices, 1, __ATOMIC_RELAXED);
-  *out_device = device;
-  return OPS_OK;
-}
-
-static int32_t device_close(ops_device *device, ops_error *error) {
-  (void)error;
-  if (device) __atomic_fetch_sub(&device->instance->open_devices, 1, __ATOMIC_RELEASE);
-  free(device);
+  OPS_RETURN_IF_ERROR(ops_host_instance_create(api, host, NULL, 0, out_instance, error));
+  (*out_instance)->options = chosen;
   return OPS_OK;
 }
 
@@ -95,10 +60,10 @@ static int32_t device_info(ops_device *device, ops_device_info *out_info, ops_er
 
 const ops_instance_api faulty_instance = {.struct_size = sizeof(ops_instance_api),
                                           .create = instance_create,
-                                          .destroy = instance_destroy,
-                                          .device_count = device_count,
-                                          .device_open = device_open,
-                                          .device_close = device_close,
+                                          .destroy = ops_host_instance_destroy,
+                                          .device_count = ops_host_instance_device_count,
+                                          .device_open = ops_host_device_open,
+                                          .device_close = ops_host_device_close,
                                           .device_info = device_info};
 
 // ---- Kernels --------------------------------------------------------------------------------
@@ -108,7 +73,7 @@ int32_t faulty_create(ops_device *device, const ops_kernel_def *def, const ops_n
   (void)def;
   ops_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a kernel");
-  kernel->fault = device->instance->fault;
+  kernel->fault = *(const fault *)device->instance->options;
   kernel->axis = ops_node_int(node, "axis", -1);
   *out_kernel = kernel;
   return OPS_OK;

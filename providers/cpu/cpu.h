@@ -12,18 +12,13 @@
 
 #include <ops/ops.h>
 #include <ops_support/error.h>
+#include <ops_support/host_instance.h>
 #include <ops_support/node.h>
 #include <ops_support/tensor.h>
 #include <stdatomic.h>
 
 typedef struct cpu_vec cpu_vec;    // vec.h
 typedef struct cpu_dnnl cpu_dnnl;  // dnnl_glue.h
-
-struct ops_instance {
-  const ops_host_api *api;
-  ops_host *host;
-  atomic_int devices;  // open
-};
 
 struct ops_device {
   ops_instance *instance;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The exported symbol, instances, and the one device: the processor itself. The provider works
-// in ordinary host memory, synchronously; its memory and stream tables are NULL.
+// The exported symbol and the one device: the processor itself. The provider works in ordinary
+// host memory, synchronously; its memory and stream tables are NULL.
 #include <ops_support/provider.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,41 +9,6 @@
 #include "cpu.h"
 #include "dnnl_glue.h"
 #include "vec.h"
-
-static int32_t create_instance(const ops_host_api *api, ops_host *host,
-                               const ops_key_value *options, uint64_t option_count,
-                               ops_instance **out_instance, ops_error *error) {
-  *out_instance = NULL;
-  if (option_count > 0)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "cpu: unknown option '%.*s'; this provider has none",
-                         OPS_STR_FMT(options[0].key));
-  ops_instance *instance = api->allocate(host, sizeof *instance, 64);
-  if (!instance)
-    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "cpu: no memory for an instance");
-  memset(instance, 0, sizeof *instance);
-  instance->api = api;
-  instance->host = host;
-  *out_instance = instance;
-  return OPS_OK;
-}
-
-static int32_t destroy_instance(ops_instance *instance, ops_error *error) {
-  if (!instance) return OPS_OK;
-  const int open = atomic_load(&instance->devices);
-  if (open > 0)
-    return ops_error_set(error, OPS_ERROR_PRECONDITION,
-                         "cpu: %d device(s) of the instance are open; close them first", open);
-  instance->api->free(instance->host, instance);
-  return OPS_OK;
-}
-
-static int32_t device_count(ops_instance *instance, uint64_t *out_count, ops_error *error) {
-  (void)instance;
-  (void)error;
-  *out_count = 1;
-  return OPS_OK;
-}
 
 // The processor's name as the system tells it, or the architecture's.
 static void read_model_name(char *out_name, size_t size) {
@@ -70,26 +35,24 @@ static int32_t close_device(ops_device *device, ops_error *error) {
   ops_instance *instance = device->instance;
   cpu_dnnl_destroy(device->dnnl);
   cpu_free(device, device);
-  atomic_fetch_sub(&instance->devices, 1);
+  ops_host_instance_remove_device(instance);
   return OPS_OK;
 }
 
 static int32_t open_device(ops_instance *instance, uint64_t index, ops_device **out_device,
                            ops_error *error) {
   *out_device = NULL;
-  if (index != 0)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "cpu: there is one device, number 0; found %llu",
-                         (unsigned long long)index);
+  OPS_RETURN_IF_ERROR(ops_host_instance_add_device(instance, index, error));
   ops_device *device = instance->api->allocate(instance->host, sizeof *device, 64);
-  if (!device)
+  if (!device) {
+    ops_host_instance_remove_device(instance);
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "cpu: no memory for a device");
+  }
   memset(device, 0, sizeof *device);
   device->instance = instance;
   device->api = instance->api;
   device->host = instance->host;
   device->vec = cpu_vec_select();
-  atomic_fetch_add(&instance->devices, 1);
   const int32_t status = cpu_dnnl_create(device, &device->dnnl, error);
   if (status != OPS_OK) {
     close_device(device, NULL);
@@ -127,9 +90,9 @@ static int32_t device_info(ops_device *device, ops_device_info *out_info, ops_er
 
 const ops_instance_api cpu_instance_api = {
     .struct_size = sizeof(ops_instance_api),
-    .create = create_instance,
-    .destroy = destroy_instance,
-    .device_count = device_count,
+    .create = ops_host_instance_create,
+    .destroy = ops_host_instance_destroy,
+    .device_count = ops_host_instance_device_count,
     .device_open = open_device,
     .device_close = close_device,
     .device_info = device_info,

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A ready instance for providers that compute in ordinary host memory, synchronously: one
-// device, the host's processor, no options. A provider with a device of its own writes its own
-// table.
+// device, the host's processor, no options. A provider that describes its device otherwise, or
+// has options, writes its own table from the functions here and in host_instance.h.
 #ifndef OPS_SUPPORT_HOST_DEVICE_H_
 #define OPS_SUPPORT_HOST_DEVICE_H_
 
-#include <ops/device.h>
+#include <ops_support/host_instance.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 // What kernels find behind their device handle.
-struct ops_instance {
-  const ops_host_api *api;
-  ops_host *host;
-  int32_t open_devices;  // atomic
-};
 struct ops_device {
   ops_instance *instance;
 };
+
+int32_t ops_host_device_open(ops_instance *instance, uint64_t index, ops_device **out_device,
+                             ops_error *error);
+int32_t ops_host_device_close(ops_device *device, ops_error *error);
 
 // For ops_provider.instance.
 extern const ops_instance_api ops_host_device_instance;

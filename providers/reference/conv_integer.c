@@ -89,9 +89,7 @@ static int32_t prepare(ref_prepare *p) {
   s->x_at = ref_reserve_input(p, X);
   s->w_at = ref_reserve_input(p, l->w);
   s->sums_at = ref_reserve_reals(p, ref_count(sums, 3));
-  int64_t dims[OPS_MAX_RANK] = {s->batch, s->filters};
-  for (int32_t i = 0; i < w->rank; ++i) dims[2 + i] = w->out[i];
-  return ref_set_shape(p, 0, w->rank + 2, dims);
+  return ref_window_set_output(p, s->batch, s->filters, w);
 }
 
 typedef struct conv_job {
@@ -100,22 +98,6 @@ typedef struct conv_job {
   const layout *l;
   const int64_t *x, *w;  // without their zero points
 } conv_job;
-
-// Index of the input row that a tap (over all but the last dimension) sees from an output row;
-// -1 in the padding.
-static int64_t input_row(const ref_window *w, int64_t row, int64_t tap) {
-  int64_t index = 0, scale = 1;
-  for (int32_t d = w->rank - 2; d >= 0; --d) {
-    int64_t at =
-        row % w->out[d] * w->stride[d] + tap % w->kernel[d] * w->dilation[d] - w->begin[d];
-    if (at < 0 || at >= w->in[d]) return -1;
-    index += at * scale;
-    scale *= w->in[d];
-    row /= w->out[d];
-    tap /= w->kernel[d];
-  }
-  return index;
-}
 
 static void add_row(const ref_window *w, const int64_t *x, const int64_t *weights,
                     int64_t *sums) {
@@ -138,7 +120,7 @@ static void sum_filter(const conv_job *job, int64_t n, int64_t m, int64_t *sums)
     const int64_t *weights = job->w + (m * channels + c) * s->taps;
     for (int64_t row = 0; row < s->rows; ++row)
       for (int64_t tap = 0; tap < s->taps / kernel; ++tap) {
-        int64_t from = input_row(w, row, tap);
+        int64_t from = ref_window_input_row(w, row, tap);
         if (from >= 0)
           add_row(w, image + from * w->in[w->rank - 1], weights + tap * kernel,
                   sums + row * width);

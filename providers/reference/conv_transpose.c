@@ -3,19 +3,8 @@
 // ConvTranspose as the sum that Conv's gradient is: input i meets output i * stride - pad +
 // k * dilation through tap k. A work item sums a piece of one output row in double, running
 // along input rows; weights and one image are decoded before.
-#include <string.h>
-
+#include "direct_conv.h"
 #include "operators.h"
-#include "window.h"
-
-#define PIECE 256
-
-typedef struct transposed_state {
-  ref_window window;  // `in` is the input, `out` the output
-  int64_t batch, channels, filters, groups, group_channels, group_filters;
-  int64_t taps, in_size, out_rows;
-  uint64_t image_at, weights_at;
-} transposed_state;
 
 static int32_t read_list(const ref_prepare *p, const char *name, int64_t count, int64_t *out) {
   const ref_attribute *attribute = ref_attr(p->kernel, name);
@@ -65,13 +54,9 @@ static int32_t size_output(const ref_prepare *p, ref_window *w) {
   return OPS_OK;
 }
 
-static int32_t read_shapes(ref_prepare *p, transposed_state *s) {
-  const ref_shape *x = &p->inputs[0], *w = &p->inputs[1];
-  RETURN_IF_ERROR(ref_need_rank(p, 0, 3, OPS_MAX_RANK));
-  RETURN_IF_ERROR(ref_need_rank(p, 1, x->rank, x->rank));
-  s->groups = ref_attr_int(p->kernel, "group", 1);
-  s->batch = x->dims[0];
-  s->channels = x->dims[1];
+static int32_t read_shapes(ref_prepare *p, ref_conv_state *s) {
+  const ref_shape *w = &p->inputs[1];
+  RETURN_IF_ERROR(ref_conv_read_input(p, s));
   if (s->groups < 1 || s->channels % s->groups != 0)
     return ref_refuse(p, "attribute group: expected a divisor of %lld channels, found %lld",
                       (long long)s->channels, (long long)s->groups);
@@ -82,38 +67,18 @@ static int32_t read_shapes(ref_prepare *p, transposed_state *s) {
   s->group_filters = w->dims[1];
   if (__builtin_mul_overflow(s->group_filters, s->groups, &s->filters))
     return ref_refuse(p, "the output has too many channels");
-  if (ref_has(p, 2) && (p->inputs[2].rank != 1 || p->inputs[2].dims[0] != s->filters))
-    return ref_refuse(p, "input B: expected the shape [%lld]", (long long)s->filters);
-  return OPS_OK;
+  return ref_conv_check_bias(p, s);
 }
 
 static int32_t prepare(ref_prepare *p) {
-  transposed_state *s = p->state;
+  ref_conv_state *s = p->state;
   ref_window *w = &s->window;
   const ref_shape *x = &p->inputs[0];
   RETURN_IF_ERROR(read_shapes(p, s));
   RETURN_IF_ERROR(ref_window_read(p, x->rank - 2, x->dims + 2, p->inputs[1].dims + 2, w));
   RETURN_IF_ERROR(size_output(p, w));
-  int64_t dims[OPS_MAX_RANK] = {s->batch, s->filters};
-  for (int32_t i = 0; i < w->rank; ++i) dims[2 + i] = w->out[i];
-  s->taps = ref_count(w->kernel, w->rank);
-  s->in_size = ref_count(w->in, w->rank);
-  s->out_rows = ref_count(w->out, w->rank - 1);
-  int64_t image = ref_count(x->dims + 1, x->rank - 1);
-  int64_t weights = ref_count(p->inputs[1].dims, x->rank);
-  if (s->taps < 0 || s->in_size < 0 || s->out_rows < 0 || image < 0 || weights < 0)
-    return ref_refuse(p, "the shapes are too large");
-  s->image_at = ref_reserve_reals(p, image);
-  s->weights_at = ref_reserve_reals(p, weights);
-  return ref_set_shape(p, 0, x->rank, dims);
+  return ref_conv_finish_prepare(p, s);
 }
-
-typedef struct transposed_job {
-  const transposed_state *s;
-  const double *image, *weights;
-  const ref_view *bias, *y;
-  int64_t n, pieces;
-} transposed_job;
 
 // Index of the input row that reaches output row `row` through `tap`; -1 if none does.
 static int64_t input_row(const ref_window *w, int64_t row, int64_t tap) {
@@ -141,30 +106,17 @@ static void add_tap(const ref_window *w, const double *x, double weight, int64_t
   for (int64_t i = low; i < high; ++i) sums[i * stride + shift] += weight * x[i];
 }
 
-static int64_t output_offset(const transposed_job *job, int64_t filter, int64_t row,
-                             int64_t start) {
-  const ref_view *y = job->y;
-  const ref_window *w = &job->s->window;
-  int64_t at =
-      job->n * y->strides[0] + filter * y->strides[1] + start * y->strides[y->rank - 1];
-  for (int32_t d = w->rank - 2; d >= 0; --d) {
-    at += row % w->out[d] * y->strides[2 + d];
-    row /= w->out[d];
-  }
-  return at;
-}
-
-static void run_item(const transposed_job *job, int64_t number) {
-  const transposed_state *s = job->s;
+static void run_item(const ref_conv_job *job, int64_t number) {
+  const ref_conv_state *s = job->s;
   const ref_window *w = &s->window;
   int32_t last = w->rank - 1;
-  int64_t start = number % job->pieces * PIECE;
+  int64_t start = number % job->pieces * REF_CONV_PIECE;
   int64_t row = number / job->pieces % s->out_rows;
   int64_t filter = number / job->pieces / s->out_rows;
   int64_t group = filter / s->group_filters, local = filter % s->group_filters;
-  int64_t count = w->out[last] - start < PIECE ? w->out[last] - start : PIECE;
-  double sums[PIECE];
-  double bias = job->bias == NULL ? 0 : ref_at(job->bias, filter * job->bias->strides[0]);
+  int64_t count = w->out[last] - start < REF_CONV_PIECE ? w->out[last] - start : REF_CONV_PIECE;
+  double sums[REF_CONV_PIECE];
+  double bias = ref_conv_bias(job, filter);
   for (int64_t i = 0; i < count; ++i) sums[i] = 0;
   for (int64_t tap = 0; tap < s->taps / w->kernel[last]; ++tap) {
     int64_t from = input_row(w, row, tap);
@@ -179,8 +131,8 @@ static void run_item(const transposed_job *job, int64_t number) {
     }
   }
   for (int64_t i = 0; i < count; ++i) sums[i] += bias;
-  ref_store(job->y, output_offset(job, filter, row, start), job->y->strides[job->y->rank - 1],
-            count, sums);
+  ref_store(job->y, ref_conv_output_offset(job, filter, row, start),
+            job->y->strides[job->y->rank - 1], count, sums);
 }
 
 static void body(void *context, int64_t begin, int64_t end, int32_t worker) {
@@ -189,22 +141,8 @@ static void body(void *context, int64_t begin, int64_t end, int32_t worker) {
 }
 
 static int32_t execute(ref_run *run) {
-  const transposed_state *s = run->state;
-  double *image = (double *)((char *)run->workspace + s->image_at);
-  double *weights = (double *)((char *)run->workspace + s->weights_at);
-  transposed_job job = {.s = s,
-                        .image = image,
-                        .weights = weights,
-                        .bias = ref_given(run, 2) ? &run->inputs[2] : NULL,
-                        .y = &run->outputs[0],
-                        .pieces = (s->window.out[s->window.rank - 1] + PIECE - 1) / PIECE};
-  if (job.y->count == 0) return OPS_OK;
-  ref_decode_part(&run->inputs[1], 0, s->channels, weights);
-  for (job.n = 0; job.n < s->batch; ++job.n) {
-    ref_decode_part(&run->inputs[0], job.n, 1, image);
-    ref_parallel(run, s->filters * s->out_rows * job.pieces, 1, body, &job);
-  }
-  return OPS_OK;
+  const ref_conv_state *s = run->state;
+  return ref_conv_run(run, s->filters * s->out_rows, body);
 }
 
-const ref_op ref_conv_transpose = {sizeof(transposed_state), prepare, execute, NULL, NULL};
+const ref_op ref_conv_transpose = {sizeof(ref_conv_state), prepare, execute, NULL, NULL};

@@ -76,9 +76,7 @@ static int32_t prepare(ref_prepare *p) {
   s->x_at = ref_reserve_input(p, X);
   s->w_at = ref_reserve_input(p, W);
   s->samples_at = ref_reserve_reals(p, ref_count(samples, 3));
-  int64_t dims[OPS_MAX_RANK] = {s->batch, s->filters};
-  for (int32_t i = 0; i < s->window.rank; ++i) dims[2 + i] = s->window.out[i];
-  return ref_set_shape(p, 0, x->rank, dims);
+  return ref_window_set_output(p, s->batch, s->filters, &s->window);
 }
 
 typedef struct deform_job {

@@ -99,3 +99,24 @@ void ref_window_range(const ref_window *w, int32_t d, int64_t k, int64_t *out_lo
   if (*out_high > w->out[d]) *out_high = w->out[d];
   if (*out_low > *out_high) *out_low = *out_high;
 }
+
+int64_t ref_window_input_row(const ref_window *w, int64_t row, int64_t tap) {
+  int64_t index = 0, scale = 1;
+  for (int32_t d = w->rank - 2; d >= 0; --d) {
+    int64_t at =
+        row % w->out[d] * w->stride[d] + tap % w->kernel[d] * w->dilation[d] - w->begin[d];
+    if (at < 0 || at >= w->in[d]) return -1;
+    index += at * scale;
+    scale *= w->in[d];
+    row /= w->out[d];
+    tap /= w->kernel[d];
+  }
+  return index;
+}
+
+int32_t ref_window_set_output(ref_prepare *p, int64_t batch, int64_t filters,
+                              const ref_window *w) {
+  int64_t dims[OPS_MAX_RANK] = {batch, filters};
+  for (int32_t i = 0; i < w->rank; ++i) dims[2 + i] = w->out[i];
+  return ref_set_shape(p, 0, w->rank + 2, dims);
+}

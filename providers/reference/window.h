@@ -29,4 +29,12 @@ int32_t ref_window_slide(const ref_prepare *prepare, int ceil_mode, ref_window *
 void ref_window_range(const ref_window *window, int32_t d, int64_t k, int64_t *out_low,
                       int64_t *out_high);
 
+// Index of the input row that tap `tap` sees from output row `row`, both counted over all but
+// the last dimension; -1 if it lies in the padding.
+int64_t ref_window_input_row(const ref_window *window, int64_t row, int64_t tap);
+
+// States output 0 as [batch, filters, the window's output…].
+int32_t ref_window_set_output(ref_prepare *prepare, int64_t batch, int64_t filters,
+                              const ref_window *window);
+
 #endif  // REFERENCE_WINDOW_H_

@@ -57,6 +57,16 @@ int32_t rt_run_allocate_output(rt_run *run, uint32_t index, uint64_t size, uint6
 
 // ---- Results of bodies ----------------------------------------------------------------------
 
+static int32_t copy_lent(rt_run_output *output, ops_error *error) {
+  void *copy = NULL;
+  if (posix_memalign(&copy, RT_CONTROL_ALIGNMENT, output->size ? output->size : 1) != 0)
+    return exhausted(error);
+  if (output->size) memcpy(copy, output->data, output->size);
+  output->data = copy;
+  output->lent = 0;
+  return OPS_OK;
+}
+
 static int32_t adopt_memory(rt_run *run, const rt_buffer *buffer, rt_run_output *output,
                             ops_error *error) {
   const int leaves = buffer->index != RT_NO_BUFFER;
@@ -81,7 +91,7 @@ static int32_t adopt_memory(rt_run *run, const rt_buffer *buffer, rt_run_output 
 }
 
 int32_t rt_run_adopt(rt_run *run, rt_segment *segment, uint32_t number, rt_run_output *output,
-                     ops_error *error) {
+                     int keeps, ops_error *error) {
   const rt_buffer *buffer = &segment->plan->buffers[number];
   rt_binding *binding = &segment->bindings[number];
   if (buffer->storage == RT_STORAGE_OBJECT) {
@@ -93,6 +103,8 @@ int32_t rt_run_adopt(rt_run *run, rt_segment *segment, uint32_t number, rt_run_o
   const ops_type_info *type = rt_type_info_tensor(&run->bump, OPS_VALUE_TENSOR, output->type,
                                                   output->rank, output->dims);
   if (!type) return exhausted(error);
+  if (output->lent && !keeps && buffer->index == RT_NO_BUFFER)
+    OPS_RETURN_IF_ERROR(copy_lent(output, error));
   OPS_RETURN_IF_ERROR(adopt_memory(run, buffer, output, error));
   binding->arg.tensor.memory = output->data;
   binding->arg.tensor.byte_offset = 0;

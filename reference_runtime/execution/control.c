@@ -76,7 +76,7 @@ int32_t rt_control_deliver(const rt_control *control, uint32_t index, rt_run_out
     status = check_result(control, index, output, error);
     if (status == OPS_OK)
       status = rt_run_adopt(control->run, control->segment, control->action->outputs[index],
-                            output, error);
+                            output, control->unit->lends, error);
   }
   rt_run_output_finish(output);
   return status;

@@ -101,9 +101,10 @@ int32_t rt_run_allocate(rt_run *run, uint32_t place, uint64_t size, uint64_t ali
 int32_t rt_run_allocate_output(rt_run *run, uint32_t index, uint64_t size, uint64_t alignment,
                                void **out_memory, ops_error *error);
 // Makes `output`, the result of a body, what buffer `number` is bound to, and takes over what
-// it owns; lent data are copied only if they leave the run.
+// it owns. Lent data stay where they are if `keeps` says that the plan keeps them to its end,
+// and are copied if they leave the run.
 int32_t rt_run_adopt(rt_run *run, rt_segment *segment, uint32_t number, rt_run_output *output,
-                     ops_error *error);
+                     int keeps, ops_error *error);
 // Gives a buffer its type and the descriptor that follows from it.
 void rt_run_set_type(rt_binding *binding, const ops_type_info *type, uint64_t bytes);
 

@@ -21,9 +21,9 @@
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static const char *const all_cases[] = {
-    "loop_0",    "loop_1", "loop_7",        "loop_while", "loop_swap", "loop_shapes",
-    "if_0",      "if_1",   "nested",        "scan",       "scan8",     "scan_squares",
-    "sequences", "splits", "loop_sequence", "optionals"};
+    "loop_0",       "loop_1",    "loop_7", "loop_none",     "loop_while", "loop_swap",
+    "loop_shapes",  "if_0",      "if_1",   "nested",        "scan",       "scan8",
+    "scan_squares", "sequences", "splits", "loop_sequence", "optionals"};
 
 // ---- Cases ----------------------------------------------------------------------------------
 

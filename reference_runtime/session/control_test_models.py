@@ -40,6 +40,15 @@ def loops(folder):
                    [value("last", F, [3]), value("all", F, None), value("y", F, None), value("c", F, [3])],
                    [constant("w", w), constant("yes", np.array(True))], {"x": np.abs(x), "m": np.array(trips)})
 
+    # No iteration at all: the result is what went in, whose memory others would like to have.
+    double = body("double", [node("Identity", "go", "go_on"), node("Add", "s s", "s_out")],
+                  loop_frame(value("s", F, ["N"])), [value("go_on", B, []), value("s_out", F, ["N"])])
+    write_case(folder, "loop_none",
+               [node("Relu", "x", "c"), node("Loop", "m yes c", "last", "l", body=double), node("Neg", "x", "d"),
+                node("Abs", "d", "e"), node("Add", "e d", "z"), node("Neg", "last", "y")],
+               [value("x", F, ["N"]), value("m", I, [])], [value("y", F, None), value("z", F, None)],
+               [constant("yes", np.array(True))], {"x": tensor((40,)), "m": np.array(0)})
+
     # The state grows until a condition of the data ends it; the count is not given.
     grow = body("grow", [node("Concat", "s w", "s_out", axis=0), node("ReduceSum", "s_out", "sum", keepdims=0),
                          node("Less", "sum limit", "more")],

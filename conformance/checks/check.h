@@ -45,6 +45,8 @@ bool oc_check_concurrency(oc_trial *trial);
 int64_t oc_check_print_difference(oc_trial *trial, size_t index, const oc_array *want,
                                   const oc_array *got);
 
+const char *oc_check_claim_name(int32_t answer);  // "SUPPORTED"
+
 // Asked before the checks of every point, and once more when the kernel is gone.
 bool oc_check_environment(oc_trial *trial);
 

@@ -6,6 +6,18 @@
 #include "checks/check.h"
 #include "ops_support/error.h"
 
+const char *oc_check_claim_name(int32_t answer) {
+  static const char *const names[] = {[OPS_CLAIM_UNSUPPORTED] = "UNSUPPORTED",
+                                      [OPS_CLAIM_SUPPORTED] = "SUPPORTED",
+                                      [OPS_CLAIM_ONLY_IN_GROUP] = "ONLY_IN_GROUP"};
+  const int32_t count = (int32_t)(sizeof names / sizeof *names);
+  return answer >= 0 && answer < count ? names[answer] : "an answer that does not exist";
+}
+
+static const char *text_of(const ops_claim *claim) {
+  return claim->text[0] ? claim->text : "without a text";
+}
+
 static bool same_claim(const oc_kernel *kernel, const ops_claim *first,
                        const ops_kernel_def *first_def) {
   const ops_claim *second = &kernel->claim;
@@ -26,10 +38,11 @@ bool oc_check_claim(oc_trial *trial) {
   }
   if (!same_claim(&trial->kernel, &first, first_def)) {
     return oc_trial_end(trial, OC_STATUS_FAIL, OC_CHECK_CLAIM,
-                        "asked twice, expected the same answer, found first %d (%.200s), then "
-                        "%d (%.200s)",
-                        first.answer, first.text, trial->kernel.claim.answer,
-                        trial->kernel.claim.text);
+                        "asked twice, expected the same answer, definition, reason, text and "
+                        "preference, found first %s (%.200s), then %s (%.200s)",
+                        oc_check_claim_name(first.answer), text_of(&first),
+                        oc_check_claim_name(trial->kernel.claim.answer),
+                        text_of(&trial->kernel.claim));
   }
   if (first.answer == OPS_CLAIM_UNSUPPORTED) {
     return oc_trial_end(trial, OC_STATUS_UNSUPPORTED, "", "%.250s",

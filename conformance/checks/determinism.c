@@ -30,7 +30,8 @@ static bool same_bits(oc_trial *trial, oc_run_kind other, const char *declared) 
     if (!second->present || memcmp(first->data, second->data, first->bytes) == 0) continue;
     const int64_t at = oc_check_print_difference(trial, i, first, second);
     return oc_trial_end(trial, OC_STATUS_FAIL, "determinism",
-                        "'%s' is declared, but the runs '%s' and '%s' differ in output %zu, "
+                        "the definition declares determinism '%s', but the runs '%s' and '%s' "
+                        "differ in output %zu, "
                         "element %lld",
                         declared, oc_run_name(OC_RUN_FIRST), oc_run_name(other), i,
                         (long long)at);
@@ -40,6 +41,7 @@ static bool same_bits(oc_trial *trial, oc_run_kind other, const char *declared) 
 
 bool oc_check_determinism(oc_trial *trial) {
   const int32_t declared = trial->kernel.def->determinism;
-  if (declared >= OPS_DETERMINISM_RUN && !same_bits(trial, OC_RUN_AGAIN, "run")) return false;
-  return declared < OPS_DETERMINISM_BITWISE || same_bits(trial, OC_RUN_MOVED, "bitwise");
+  const char *name = declared >= OPS_DETERMINISM_BITWISE ? "bitwise" : "run";
+  if (declared >= OPS_DETERMINISM_RUN && !same_bits(trial, OC_RUN_AGAIN, name)) return false;
+  return declared < OPS_DETERMINISM_BITWISE || same_bits(trial, OC_RUN_MOVED, name);
 }

@@ -3,6 +3,7 @@
 // An error case has two nodes: the spoilt one and the valid one it was made from.
 #include "checks/error_case.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +123,17 @@ static bool unusable(oc_trial *trial, const char *step, int32_t status,
                       ops_status_name(status), error->message);
 }
 
+// Says that it is the valid node whose outputs were judged, and shows its inputs.
+static bool blame_base(oc_trial *trial) {
+  oc_result *result = trial->result;
+  char why[sizeof result->message];
+  memcpy(why, result->message, sizeof why);
+  snprintf(result->message, sizeof result->message,
+           "after the refusal the valid node of the row is run: %.600s", why);
+  oc_inputs_print(trial->item, result->inputs, sizeof result->inputs);
+  return false;
+}
+
 // Runs the valid node on the prepared kernel of `trial` and judges its outputs.
 static bool run_base(oc_trial *trial) {
   ops_error error = OPS_ERROR_INIT;
@@ -132,7 +144,7 @@ static bool run_base(oc_trial *trial) {
     status = oc_launch_read(trial->launch, i, &trial->got[OC_RUN_FIRST][i], &error);
   }
   if (status != OPS_OK) return unusable(trial, "execute", status, &error);
-  return oc_checks_ask(trial, OC_POINT_RAN);
+  return oc_checks_ask(trial, OC_POINT_RAN) || blame_base(trial);
 }
 
 static bool open_base(oc_trial *trial) {

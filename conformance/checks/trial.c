@@ -46,9 +46,9 @@ static bool fail_status(oc_trial *trial, const char *step, int32_t status,
                         const ops_error *error) {
   const bool honest = status != OPS_ERROR_UNSUPPORTED && status != OPS_ERROR_DECLINED;
   return oc_trial_end(trial, OC_STATUS_FAIL, honest ? OC_CHECK_STATUS : OC_CHECK_CLAIM,
-                      "%s: %s ends with %s%s: %.500s", oc_run_name(trial->run), step,
-                      ops_status_name(status), honest ? "" : " after the node was claimed",
-                      error->message);
+                      "%s: %s ends with %s (%d)%s: %.500s", oc_run_name(trial->run), step,
+                      ops_status_name(status), status,
+                      honest ? "" : " after the node was claimed", error->message);
 }
 
 static bool harness_failed(oc_trial *trial, const ops_error *error) {
@@ -228,8 +228,9 @@ static bool claim_node(oc_trial *trial, bool *out_constant) {
       if (!open_kernel(trial, 0)) return false;
       if (trial->kernel.claim.answer != first.answer) {
         return oc_trial_end(trial, OC_STATUS_FAIL, OC_CHECK_CLAIM,
-                            "asked twice, expected the same answer, found first %d, then %d",
-                            first.answer, trial->kernel.claim.answer);
+                            "asked twice, expected the same answer, found first %s, then %s",
+                            oc_check_claim_name(first.answer),
+                            oc_check_claim_name(trial->kernel.claim.answer));
       }
     }
   }

@@ -176,7 +176,8 @@ class Tests:
 
     def selection(self):
         lib = ["--provider", self.library]
-        self.expect([*lib, "--filter", "no such case"], 6, report=True)
+        self.expect([*lib, "--filter", "no such case"], 6, "no case matches the filter 'no such case'",
+                    report=True)
         ids = run(self.program, "--mode", "list", "--op", "Relu").stdout.split()
         shards = []
         for i in (1, 2, 3):

@@ -238,7 +238,7 @@ static const option_row kOptions[] = {
      read_mode, false},
     {"filter", "GLOB", "only cases whose id matches, as in 'Conv-*/float/*'", read_filter,
      false},
-    {"op", "NAME", "only this operator: Relu, com.microsoft.Gelu", read_op, false},
+    {"op", "NAME", "only this operator: Relu, my.domain.Op", read_op, false},
     {"seed", "N", "the base seed of all inputs; 0 else", read_seed, false},
     {"shard", "I/N", "only every N-th case, beginning with the I-th", read_shard, false},
     {"jobs", "N", "worker processes at once; one per core else", read_jobs, false},

@@ -22,6 +22,7 @@
   X(FAULT_EXIT, "calls_exit", "Relu of a matrix calls exit(0)")                              \
   X(FAULT_UNSUPPORTED, "claim_then_unsupported", "Relu of rank 3 is claimed, then refused")  \
   X(FAULT_ROUNDING, "changes_rounding", "Relu of a matrix leaves the thread rounding up")    \
+  X(FAULT_DIES_AT_OPEN, "dies_at_open", "create ends the process")                           \
   X(FAULT_ROUNDS_AT_OPEN, "rounds_at_open", "create leaves the thread rounding up")          \
   X(FAULT_FORK, "fork_returns", "Relu of a matrix forks, and both processes return")         \
   X(FAULT_LEAVES_CHILD, "leaves_child", "Relu of a matrix forks a process and then dies")    \

@@ -43,6 +43,7 @@ static int32_t instance_create(const ops_host_api *api, ops_host *host,
     }
     OPS_RETURN_IF_ERROR(find_fault(options[i].value, &chosen, error));
   }
+  if (*chosen == FAULT_DIES_AT_OPEN) abort();
   OPS_RETURN_IF_ERROR(ops_host_instance_create(api, host, NULL, 0, out_instance, error));
   (*out_instance)->options = chosen;
   if (*chosen == FAULT_ROUNDS_AT_OPEN) fesetround(FE_UPWARD);

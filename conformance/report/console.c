@@ -121,11 +121,21 @@ static void put_failure(FILE *stream, const oc_report *report, const oc_result *
   fputc('\n', stream);
 }
 
+// Whether a case was not run for the reason that the one before it was not.
+static bool is_same_reason(oc_console *console, const oc_result *result) {
+  if (result->status != OC_STATUS_NOT_RUN) return false;
+  if (strcmp(console->reason, result->message) == 0) return true;
+  snprintf(console->reason, sizeof console->reason, "%s", result->message);
+  return false;
+}
+
 void oc_console_result(oc_console *console, const oc_report *report, const oc_result *result) {
   if (result->case_index != OC_NO_CASE) ++console->done;
   const bool notable =
       oc_status_is_failure(result->status) || result->status == OC_STATUS_NOT_RUN;
-  if (notable && console->failures++ < MAX_DETAILED_FAILURES) {
+  if (is_same_reason(console, result)) {
+    ++console->same_reason;
+  } else if (notable && console->failures++ < MAX_DETAILED_FAILURES) {
     clear_line(console);
     put_failure(console->stream, report, result);
   }
@@ -199,12 +209,20 @@ void oc_console_close(oc_console *console, const oc_report *report) {
     fprintf(stream, "… and %zu more failures; a report file lists them all\n\n",
             console->failures - MAX_DETAILED_FAILURES);
   }
+  if (console->same_reason) {
+    fprintf(stream, "… and %zu more cases were not run for the reason given above\n\n",
+            console->same_reason);
+  }
+  if (report->selected == 0 && report->setup.filter) {
+    fprintf(stream, "no case matches the filter '%s'; --mode list shows the ids\n",
+            report->setup.filter);
+  }
   fputs(report->nodes ? "\nsuites\n" : "\noperators\n", stream);
   put_operators(stream, report);
   if (report->nodes) put_nodes(stream, report->nodes);
   fprintf(stream, "\n%zu cases in ", report->count);
   put_duration(stream, report->seconds);
-  fputs(": ", stream);
+  if (report->count) fputs(": ", stream);
   put_counts(stream, report->counts);
   fprintf(stream, "\nverdict   %s (exit code %d)\n", oc_exit_meaning(report->exit_code),
           report->exit_code);

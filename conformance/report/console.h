@@ -15,6 +15,8 @@ typedef struct oc_console {
   size_t done;
   size_t last_tenth;
   size_t failures;
+  size_t same_reason;  // NOT_RUN, for the reason of the one before it
+  char reason[sizeof((oc_result *)0)->message];
 } oc_console;
 
 oc_console oc_console_open(FILE *stream);

@@ -21,20 +21,6 @@
 
 #define MAX_PIXELS 4096
 
-static test_host host;
-
-static int open_host(void **state) {
-  (void)state;
-  test_host_open(&host);
-  return 0;
-}
-
-static int close_host(void **state) {
-  (void)state;
-  test_host_close(&host);
-  return 0;
-}
-
 static int32_t decode(const void *bytes, uint64_t size, const char *pixels, test_tensor *y,
                       ops_error *error) {
   test_tensor x;
@@ -56,7 +42,7 @@ static int32_t decode(const void *bytes, uint64_t size, const char *pixels, test
                     .input_count = 1,
                     .outputs = y,
                     .output_count = 1};
-  int32_t status = test_run(&host, &node, error);
+  int32_t status = test_run(&test_shared, &node, error);
   test_tensor_finish(&x);
   return status;
 }
@@ -386,5 +372,5 @@ int main(void) {
     fprintf(stderr, "set OPS_ONNX_CASES to the file that onnx_cases.py has written\n");
     return 2;
   }
-  return cmocka_run_group_tests(tests, open_host, close_host);
+  return cmocka_run_group_tests(tests, test_shared_open, test_shared_close);
 }

@@ -15,20 +15,6 @@
 #include "loader/value.h"
 #include "run_test_util.h"
 
-static test_host host;
-
-static int open_host(void **state) {
-  (void)state;
-  test_host_open(&host);
-  return 0;
-}
-
-static int close_host(void **state) {
-  (void)state;
-  test_host_close(&host);
-  return 0;
-}
-
 // ---- Attributes and tensors ----------------------------------------------------------------
 
 #define ATTRIBUTE(text, tag, n, ...)                                                      \
@@ -87,7 +73,7 @@ static int32_t run(const char *op, int32_t opset, const ops_attribute *attribute
                     .input_count = 1,
                     .outputs = outputs,
                     .output_count = output_count};
-  int32_t status = test_run(&host, &node, error);
+  int32_t status = test_run(&test_shared, &node, error);
   if (status != OPS_OK) print_message("%s\n", error->message);
   return status;
 }
@@ -466,5 +452,5 @@ int main(void) {
       cmocka_unit_test(label_encoder_has_a_default_for_each_type),
       cmocka_unit_test(unknown_categories_are_refused_on_demand),
   };
-  return cmocka_run_group_tests(tests, open_host, close_host);
+  return cmocka_run_group_tests(tests, test_shared_open, test_shared_close);
 }

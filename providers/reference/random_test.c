@@ -20,20 +20,6 @@
 #define COUNT 20000
 #define KOLMOGOROV 1.9495  // sup |F_n - F| * sqrt(n) is larger once in a thousand
 
-static test_host host;
-
-static int open_host(void **state) {
-  (void)state;
-  test_host_open(&host);
-  return 0;
-}
-
-static int close_host(void **state) {
-  (void)state;
-  test_host_close(&host);
-  return 0;
-}
-
 static void philox_gives_the_published_blocks(void **state) {
   (void)state;
   static const struct {
@@ -105,7 +91,7 @@ static void run(test_node *node, double *first, double *second) {
   ops_error error = {.struct_size = sizeof error};
   node->outputs = outputs;
   node->output_count = second != NULL ? 2 : 1;
-  int32_t status = test_run(&host, node, &error);
+  int32_t status = test_run(&test_shared, node, &error);
   if (status != OPS_OK) print_error("%s\n", error.message);
   assert_int_equal(status, OPS_OK);
   for (uint64_t i = 0; i < node->output_count; ++i) {
@@ -211,9 +197,9 @@ static void a_seed_fixes_the_stream(void **state) {
   static double a[COUNT], b[COUNT], c[COUNT];
   const float values[] = {0, 1};
   generate("RandomUniform", 3, bounds, values, a);
-  host.strided = 1;
+  test_shared.strided = 1;
   generate("RandomUniform", 3, bounds, values, b);
-  host.strided = 0;
+  test_shared.strided = 0;
   generate("RandomUniform", 4, bounds, values, c);
   assert_memory_equal(a, b, sizeof a);
   assert_memory_not_equal(a, c, sizeof a);
@@ -234,7 +220,7 @@ static void like_forms_take_shape_and_type(void **state) {
                       .outputs = &output,
                       .output_count = 1};
     ops_error error = {.struct_size = sizeof error};
-    assert_int_equal(test_run(&host, &node, &error), OPS_OK);
+    assert_int_equal(test_run(&test_shared, &node, &error), OPS_OK);
     assert_int_equal(output.type, OPS_TYPE_FLOAT16);
     assert_int_equal(output.rank, 2);
     assert_int_equal(output.dims[0], 300);
@@ -358,5 +344,5 @@ int main(void) {
       cmocka_unit_test(multinomial_follows_its_weights),
       cmocka_unit_test(dropout_keeps_and_scales),
   };
-  return cmocka_run_group_tests(tests, open_host, close_host);
+  return cmocka_run_group_tests(tests, test_shared_open, test_shared_close);
 }

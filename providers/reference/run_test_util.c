@@ -124,6 +124,20 @@ void test_host_open(test_host *h) {
   test_host_open_with(h, 2);
 }
 
+test_host test_shared;
+
+int test_shared_open(void **state) {
+  (void)state;
+  test_host_open(&test_shared);
+  return 0;
+}
+
+int test_shared_close(void **state) {
+  (void)state;
+  test_host_close(&test_shared);
+  return 0;
+}
+
 void test_host_open_with(test_host *h, int32_t workers) {
   memset(h, 0, sizeof *h);
   ops_host_options options = {

@@ -48,6 +48,11 @@ void test_host_open(test_host *host);  // with two workers
 void test_host_open_with(test_host *host, int32_t workers);
 void test_host_close(test_host *host);
 
+// One host for all tests of a program: the fixture of cmocka_run_group_tests.
+extern test_host test_shared;
+int test_shared_open(void **state);
+int test_shared_close(void **state);
+
 // A tensor of zeros; strided leaves gaps and reverses the last dimension.
 void test_tensor_init(test_tensor *tensor, int32_t type, int32_t rank, const int64_t *dims,
                       int strided);

@@ -14,20 +14,6 @@
 
 #include "run_test_util.h"
 
-static test_host host;
-
-static int open_host(void **state) {
-  (void)state;
-  test_host_open(&host);
-  return 0;
-}
-
-static int close_host(void **state) {
-  (void)state;
-  test_host_close(&host);
-  return 0;
-}
-
 static void run(const char *op, const char *attribute, int64_t value, test_tensor *inputs,
                 uint64_t count, test_tensor *y) {
   ops_attribute attributes[] = {{.struct_size = sizeof *attributes,
@@ -45,7 +31,7 @@ static void run(const char *op, const char *attribute, int64_t value, test_tenso
                     .outputs = y,
                     .output_count = 1};
   ops_error error = {.struct_size = sizeof error};
-  assert_int_equal(test_run(&host, &node, &error), OPS_OK);
+  assert_int_equal(test_run(&test_shared, &node, &error), OPS_OK);
 }
 
 static test_tensor floats(int32_t rank, int64_t count, const float *values) {
@@ -131,5 +117,5 @@ int main(void) {
       cmocka_unit_test(casts_round_and_saturate),
       cmocka_unit_test(every_code_survives_quantization),
   };
-  return cmocka_run_group_tests(tests, open_host, close_host);
+  return cmocka_run_group_tests(tests, test_shared_open, test_shared_close);
 }

@@ -119,20 +119,6 @@ static const string_case cases[] = {
     {"Cast", 13, {{"to", NULL, OPS_TYPE_STRING}}, {"a", ""}, {"a", ""}, 0},
 };
 
-static test_host host;
-
-static int open_host(void **state) {
-  (void)state;
-  test_host_open(&host);
-  return 0;
-}
-
-static int close_host(void **state) {
-  (void)state;
-  test_host_close(&host);
-  return 0;
-}
-
 static ops_str text_of(const char *text) {
   return (ops_str){text, strlen(text)};
 }
@@ -198,7 +184,7 @@ static void run_case(const string_case *c) {
                     .outputs = y,
                     .output_count = strcmp(c->op, "StringSplit") == 0 ? 2 : 1};
   ops_error error = {.struct_size = sizeof error};
-  int32_t status = test_run(&host, &node, &error);
+  int32_t status = test_run(&test_shared, &node, &error);
   assert_int_equal(status, c->error != NULL ? OPS_ERROR_INVALID_ARGUMENT : OPS_OK);
   if (c->error != NULL)
     assert_non_null(strstr(error.message, c->error));
@@ -223,7 +209,7 @@ static void check_non_zero(test_tensor *x) {
                     .outputs = &y,
                     .output_count = 1};
   ops_error error = {.struct_size = sizeof error};
-  assert_int_equal(test_run(&host, &node, &error), OPS_OK);
+  assert_int_equal(test_run(&test_shared, &node, &error), OPS_OK);
   assert_int_equal(y.count, 2);
   assert_int_equal(((const int64_t *)y.memory)[0], 1);
   assert_int_equal(((const int64_t *)y.memory)[1], 2);
@@ -328,5 +314,5 @@ int main(void) {
       cmocka_unit_test(numbers_are_read_exactly),
   };
   setlocale(LC_ALL, "");
-  return cmocka_run_group_tests(tests, open_host, close_host);
+  return cmocka_run_group_tests(tests, test_shared_open, test_shared_close);
 }

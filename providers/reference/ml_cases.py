@@ -5,7 +5,7 @@
 usage: ml_cases.py FILE
 
 Expected values come from onnxruntime, on random models. Where it departs from the specification
-(DECISIONS.md lists how) the case is left out here and tested by hand in ml_test.c.
+(docs/operator_decisions.md lists how) the case is left out here and tested by hand in ml_test.c.
 """
 import sys
 

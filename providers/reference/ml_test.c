@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ai.onnx.ml by hand: maps, which case files do not hold; what the specification says where
-// onnxruntime does otherwise (docs/operator_decisions.md); models that are broken. Expected values follow
-// from the text of the specification or are published ones, named where they stand.
+// onnxruntime does otherwise (docs/operator_decisions.md); models that are broken. Expected
+// values follow from the text of the specification or are published ones, named where they
+// stand.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

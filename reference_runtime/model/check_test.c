@@ -257,6 +257,30 @@ static void names_unknown_operators(void **state) {
   assert_invalid(model_of(pb_node("", "a", "x", "y"), 13), "the node has no op_type");
 }
 
+static pb model_of_microsoft(pb node) {
+  pb_add_str(&node, 7, "com.microsoft");
+  pb model = model_of(node, 13);
+  add_import(&model, 8, "com.microsoft", 1);
+  return model;
+}
+
+static void knows_the_operators_of_microsoft(void **state) {
+  (void)state;
+  assert_valid(model_of_microsoft(pb_node("QuickGelu", "a", "x", "y")));
+  assert_invalid(model_of_microsoft(pb_node("QuikGelu", "a", "x", "y")),
+                 "operator 'QuikGelu' is unknown in opset 1 of domain 'com.microsoft'; the "
+                 "nearest name is 'QuickGelu'");
+  assert_invalid(
+      model_of_microsoft(pb_node("Relu", "a", "x", "y")),
+      "operator 'Relu' is not in domain 'com.microsoft' but in 'ai.onnx', as 'Relu'");
+  assert_invalid(model_of(pb_node("QuickGelu", "a", "x", "y"), 13),
+                 "operator 'QuickGelu' is not in domain 'ai.onnx' but in 'com.microsoft'");
+  assert_invalid(model_of_microsoft(pb_node("MatMulNBits", "a", "x,x", "y")),
+                 "has 2 inputs; expected 3 to 6");
+  assert_invalid(model_of_microsoft(pb_node("MatMulNBits", "a", "x,x,x", "y")),
+                 "attribute 'K' is missing");
+}
+
 static void checks_imports(void **state) {
   (void)state;
   pb node = pb_node("Scaler", "a", "x", "y");
@@ -413,13 +437,21 @@ static void refuses_recursion(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(accepts_a_chain),      cmocka_unit_test(names_dangling_inputs),
-      cmocka_unit_test(names_wrong_order),    cmocka_unit_test(names_cycles),
-      cmocka_unit_test(survives_long_cycles), cmocka_unit_test(refuses_second_definitions),
-      cmocka_unit_test(checks_outputs),       cmocka_unit_test(checks_defaults_of_inputs),
-      cmocka_unit_test(checks_scopes),        cmocka_unit_test(names_unknown_operators),
-      cmocka_unit_test(checks_imports),       cmocka_unit_test(checks_arity),
-      cmocka_unit_test(checks_attributes),    cmocka_unit_test(checks_functions),
+      cmocka_unit_test(accepts_a_chain),
+      cmocka_unit_test(names_dangling_inputs),
+      cmocka_unit_test(names_wrong_order),
+      cmocka_unit_test(names_cycles),
+      cmocka_unit_test(survives_long_cycles),
+      cmocka_unit_test(refuses_second_definitions),
+      cmocka_unit_test(checks_outputs),
+      cmocka_unit_test(checks_defaults_of_inputs),
+      cmocka_unit_test(checks_scopes),
+      cmocka_unit_test(names_unknown_operators),
+      cmocka_unit_test(knows_the_operators_of_microsoft),
+      cmocka_unit_test(checks_imports),
+      cmocka_unit_test(checks_arity),
+      cmocka_unit_test(checks_attributes),
+      cmocka_unit_test(checks_functions),
       cmocka_unit_test(refuses_recursion),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table against facts read from ONNX's operator documentation (docs/Operators.md and
-// docs/Changelog.md of onnx 1.23), and the order that the search relies on.
+// docs/Changelog.md of onnx 1.23) and that of com.microsoft (docs/ContribOperators.md of
+// onnxruntime), and the order that the search relies on.
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,15 +123,46 @@ static void describes_special_forms(void **state) {
   assert_true(rt_schema_attribute_find(hard, str("alpha"))->default_value.floats[0] == 0.2f);
 }
 
+static void describes_operators_of_microsoft(void **state) {
+  (void)state;
+  const rt_schema *product = find("com.microsoft", "MatMulNBits", 1);
+  assert_int_equal(product->min_inputs, 3);
+  assert_int_equal(product->max_inputs, 6);
+  assert_string_equal(product->inputs[3].name, "zero_points");
+  assert_int_equal(product->inputs[3].option, RT_SCHEMA_OPTIONAL);
+  assert_int_equal(rt_schema_attribute_find(product, str("K"))->is_required, 1);
+  assert_int_equal(rt_schema_attribute_find(product, str("bits"))->default_value.ints[0], 4);
+  // Scale and zero point of the output, then any number of tensors with theirs.
+  const rt_schema *concat = find("com.microsoft", "QLinearConcat", 1);
+  assert_int_equal(concat->min_inputs, 3);
+  assert_int_equal(concat->max_inputs, RT_SCHEMA_UNBOUNDED);
+  assert_int_equal(concat->inputs[2].option, RT_SCHEMA_VARIADIC);
+  assert_int_equal(concat->inputs[2].is_homogeneous, 0);
+  assert_int_equal(concat->inputs[2].min_count, 1);
+  const rt_schema *product_of_floats = find("com.microsoft", "FusedMatMul", 1);
+  const rt_schema_attribute *alpha = rt_schema_attribute_find(product_of_floats, str("alpha"));
+  assert_true(alpha->default_value.floats[0] == 1.0f);
+  assert_int_equal(find("com.microsoft", "BitmaskDropout", 1)->is_nondeterministic, 1);
+  // It is of both domains.
+  assert_int_equal(find("", "SimplifiedLayerNormalization", 17)->since, 1);
+  assert_int_equal(find("com.microsoft", "SimplifiedLayerNormalization", 1)->since, 1);
+  assert_string_equal(rt_schema_find_near(str("com.microsoft"), str("FusedMatMull"), 1)->name,
+                      "FusedMatMul");
+  const rt_schema *relu = rt_schema_find_near(str("com.microsoft"), str("Relu"), 1);
+  assert_string_equal(relu->domain, "");
+}
+
 static void knows_the_newest_opsets(void **state) {
   (void)state;
   assert_int_equal(rt_schema_newest_opset(str("")), 28);
   assert_int_equal(rt_schema_newest_opset(str("ai.onnx")), 28);
   assert_int_equal(rt_schema_newest_opset(str("ai.onnx.ml")), 5);
   assert_int_equal(rt_schema_newest_opset(str("com.example")), 0);
-  assert_int_equal(rt_schema_domain_count(), 4);
+  assert_int_equal(rt_schema_newest_opset(str("com.microsoft")), 1);
+  assert_int_equal(rt_schema_domain_count(), 5);
   assert_string_equal(rt_schema_domain_at(1)->name, "ai.onnx.ml");
-  assert_null(rt_schema_domain_at(4));
+  assert_string_equal(rt_schema_domain_at(4)->name, "com.microsoft");
+  assert_null(rt_schema_domain_at(5));
 }
 
 // Distances as in the textbook example of Wagner and Fischer, and by hand.
@@ -167,6 +199,7 @@ int main(void) {
       cmocka_unit_test(is_sorted_and_found),
       cmocka_unit_test(describes_conv),
       cmocka_unit_test(describes_special_forms),
+      cmocka_unit_test(describes_operators_of_microsoft),
       cmocka_unit_test(knows_the_newest_opsets),
       cmocka_unit_test(measures_edit_distance),
       cmocka_unit_test(finds_near_names),

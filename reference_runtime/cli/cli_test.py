@@ -7,6 +7,7 @@ MODELS is the folder that session_test_models.py writes. Expected outputs are th
 import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import sys
@@ -74,6 +75,28 @@ class Cli(unittest.TestCase):
         path = self.folder / "model.onnx"
         onnx.save(model, path)
         return path
+
+    def test_bench_prints_times(self):
+        text = self.succeed("bench", *inputs_of("branches"), "--repeat", 3)
+        times = [float(word) for word in re.findall(r"([0-9.]+) ms", text)]
+        self.assertEqual(len(times), 6, text)
+        load, first, median, fastest, most, slowest = times
+        self.assertTrue(0 < fastest <= median <= most <= slowest and load > 0 and first > 0, text)
+
+    def test_bench_follows(self):
+        arguments = ["bench", *inputs_of("branches"), "--follow", "--output-dir", self.out]
+        result = subprocess.run([OPSRUN, *map(str, arguments)], input="2\n3\n", text=True,
+                                capture_output=True, timeout=120, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        counts = [len(line.split()) for line in result.stdout.splitlines()]
+        self.assertEqual(counts, [1, 2, 3])
+        self.assertTrue(all(float(word) > 0 for word in result.stdout.split()))
+        self.assertTrue(any(self.out.glob("*.npy")))
+        for line in ("0", "-1", "two", "1 1", "1000001"):
+            result = subprocess.run([OPSRUN, *map(str, arguments)], input=line + "\n", text=True,
+                                    capture_output=True, timeout=120, check=False)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(f"'{line}'", result.stderr)
 
     def test_outputs_are_files(self):
         self.run_and_compare("branches")

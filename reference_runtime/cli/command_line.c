@@ -109,14 +109,24 @@ static int set_no_reuse(cli_options *options, const char *name, const char *valu
   return CLI_OK;
 }
 
+static int set_follow(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->follow = 1;
+  return CLI_OK;
+}
+
 static int set_help(cli_options *options, const char *name, const char *value) {
   (void)name, (void)value;
   options->help = 1;
   return CLI_OK;
 }
 
+// What `bench` repeats where --repeat does not say.
+#define BENCH_RUNS 30
+
 #define RUNS "run profile"
-#define ALL "run profile check providers"
+#define RUNS_OR_BENCH "run profile bench"
+#define ALL "run profile bench check providers"
 
 static const struct {
   const char *name;
@@ -125,17 +135,18 @@ static const struct {
   store_fn store;
   int repeats;
 } table[] = {
-    {"--input", RUNS, 1, store_input, 1},
-    {"--output-dir", RUNS, 1, store_output_dir, 0},
-    {"--provider", RUNS, 1, store_provider, 1},
-    {"--option", RUNS, 1, store_option, 1},
-    {"--no-fallback", RUNS, 0, set_no_fallback, 0},
+    {"--input", RUNS_OR_BENCH, 1, store_input, 1},
+    {"--output-dir", RUNS_OR_BENCH, 1, store_output_dir, 0},
+    {"--provider", RUNS_OR_BENCH, 1, store_provider, 1},
+    {"--option", RUNS_OR_BENCH, 1, store_option, 1},
+    {"--no-fallback", RUNS_OR_BENCH, 0, set_no_fallback, 0},
     {"--profile", RUNS, 1, store_profile, 0},
     {"--placement", RUNS, 0, set_placement, 0},
-    {"--memory", RUNS, 0, set_memory, 0},
-    {"--no-memory-reuse", RUNS, 0, set_no_reuse, 0},
-    {"--repeat", RUNS, 1, store_repeat, 0},
-    {"--workers", RUNS, 1, store_workers, 0},
+    {"--memory", RUNS_OR_BENCH, 0, set_memory, 0},
+    {"--no-memory-reuse", RUNS_OR_BENCH, 0, set_no_reuse, 0},
+    {"--repeat", RUNS_OR_BENCH, 1, store_repeat, 0},
+    {"--workers", RUNS_OR_BENCH, 1, store_workers, 0},
+    {"--follow", "bench", 0, set_follow, 0},
     {"--help", ALL, 0, set_help, 0},
     {"-h", ALL, 0, set_help, 0},
 };
@@ -169,7 +180,8 @@ static int store_plain(cli_options *options, const char *argument) {
 }
 
 int cli_parse(int argc, char **argv, cli_options *out_options) {
-  *out_options = (cli_options){.command = argv[1], .repeat = 1};
+  *out_options = (cli_options){.command = argv[1],
+                               .repeat = strcmp(argv[1], "bench") == 0 ? BENCH_RUNS : 1};
   int plain_only = 0;
   uint32_t given = 0;  // set of rows of the table
   for (int i = 2; i < argc; ++i) {
@@ -223,6 +235,23 @@ static const char help_run[] =
     "\n"
     "Exit code: 0 if the run succeeded, 2 otherwise, with one line on stderr.\n";
 
+static const char help_bench[] =
+    "usage: opsrun bench MODEL [option]…\n"
+    "\n"
+    "Times a model: loading it, the first run, and the runs after that.\n"
+    "\n"
+    "  --repeat N            so many runs after the first; 30 else\n"
+    "  --follow              for a program that takes turns between processes: prints the\n"
+    "                        seconds of loading; then, for each line of standard input with\n"
+    "                        a count, runs so often and prints the seconds of each run on\n"
+    "                        one line\n"
+    "\n"
+    "and of opsrun run: --input, --output-dir (outputs of the last run), --provider, "
+    "--option,\n"
+    "--no-fallback, --memory, --workers, --no-memory-reuse.\n"
+    "\n"
+    "Exit code: 0 if all runs succeeded, 2 otherwise, with one line on stderr.\n";
+
 static const char help_check[] =
     "usage: opsrun check MODEL\n"
     "\n"
@@ -243,6 +272,7 @@ static const char help_all[] =
     "\n"
     "  run MODEL         run a model\n"
     "  profile MODEL     run a model and print the time of each node\n"
+    "  bench MODEL       time a model\n"
     "  check MODEL       check a model\n"
     "  providers [LIB]…  print the devices and kernels of providers\n"
     "\n"
@@ -254,6 +284,7 @@ void cli_print_help(const char *command) {
     const char *text;
   } texts[] = {{"run", help_run},
                {"profile", help_run},
+               {"bench", help_bench},
                {"check", help_check},
                {"providers", help_providers}};
   const char *text = help_all;

@@ -39,6 +39,7 @@ typedef struct cli_options {
   int placement;
   int memory;
   int no_reuse;
+  int follow;
   int help;
 } cli_options;
 
@@ -49,6 +50,7 @@ void cli_print_help(const char *command);
 
 // The commands. Each returns an exit code.
 int cli_run(const cli_options *options);
+int cli_bench(const cli_options *options);
 int cli_check(const cli_options *options);
 int cli_providers(const cli_options *options);
 

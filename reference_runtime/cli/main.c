@@ -13,8 +13,11 @@
 static const struct {
   const char *name;
   int (*run)(const cli_options *options);
-} commands[] = {
-    {"run", cli_run}, {"profile", cli_run}, {"check", cli_check}, {"providers", cli_providers}};
+} commands[] = {{"run", cli_run},
+                {"profile", cli_run},
+                {"bench", cli_bench},
+                {"check", cli_check},
+                {"providers", cli_providers}};
 
 // A closed standard stream would lend its number to the next file; a file that may not grow is
 // an error like a full disk, not the end of the process.

@@ -6,50 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "cli/command_line.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
-
-// The inputs read from files.
-typedef struct file_inputs {
-  opsrt_value values[CLI_MAX_INPUTS];
-  opsrt_tensor *tensors[CLI_MAX_INPUTS];
-  char *names[CLI_MAX_INPUTS];
-  uint32_t count;
-} file_inputs;
-
-static int32_t read_input(const cli_input *input, file_inputs *out, ops_error *error) {
-  const uint32_t at = out->count;
-  out->names[at] = strndup(input->name, input->name_size);
-  if (!out->names[at]) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "an input");
-  out->count++;
-  const int32_t status = opsrt_tensor_read(input->path, &out->tensors[at], error);
-  if (status != OPS_OK) return ops_error_prefix(error, "--input %s", out->names[at]);
-  out->values[at] = *opsrt_tensor_value(out->tensors[at]);
-  out->values[at].name = out->names[at];
-  return OPS_OK;
-}
-
-static int32_t read_inputs(const cli_options *options, file_inputs *out, ops_error *error) {
-  for (uint32_t i = 0; i < options->input_count; ++i)
-    OPS_RETURN_IF_ERROR(read_input(&options->inputs[i], out, error));
-  return OPS_OK;
-}
-
-static void inputs_finish(file_inputs *inputs) {
-  for (uint32_t i = 0; i < inputs->count; ++i) {
-    opsrt_tensor_destroy(inputs->tensors[i]);
-    free(inputs->names[i]);
-  }
-}
-
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static int by_value(const void *left, const void *right) {
   const double a = *(const double *)left, b = *(const double *)right;
@@ -58,16 +18,16 @@ static int by_value(const void *left, const void *right) {
 
 // Runs as often as asked; the result of the last run is kept.
 static int32_t run_all(const cli_options *options, opsrt_session *session,
-                       const file_inputs *inputs, opsrt_result **out_result, ops_error *error) {
+                       const cli_inputs *inputs, opsrt_result **out_result, ops_error *error) {
   const uint64_t repeat = (uint64_t)options->repeat;
   double *seconds = calloc(repeat, sizeof *seconds);
   int32_t status = OPS_OK;
   if (!seconds) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "times");
   for (uint64_t i = 0; status == OPS_OK && i < repeat; ++i) {
     opsrt_result_destroy(*out_result);
-    const double start = seconds_now();
+    const double start = cli_seconds();
     status = opsrt_session_run(session, inputs->values, inputs->count, out_result, error);
-    seconds[i] = seconds_now() - start;
+    seconds[i] = cli_seconds() - start;
   }
   if (status == OPS_OK && repeat > 1) {
     const double first = seconds[0];
@@ -111,18 +71,10 @@ static int32_t report(const cli_options *options, opsrt_session *session,
   return profiling ? cli_print_times(session, error) : OPS_OK;
 }
 
-static int32_t run(const cli_options *options, file_inputs *inputs, opsrt_session **session,
+static int32_t run(const cli_options *options, cli_inputs *inputs, opsrt_session **session,
                    opsrt_result **result, ops_error *error) {
-  const opsrt_session_options settings = {
-      .model = {.path = options->model},
-      .providers = options->providers,
-      .provider_count = options->provider_count,
-      .no_fallback = options->no_fallback,
-      .profile = options->profile || strcmp(options->command, "profile") == 0,
-      .workers = (int32_t)options->workers,
-      .no_memory_reuse = options->no_reuse};
-  OPS_RETURN_IF_ERROR(read_inputs(options, inputs, error));
-  OPS_RETURN_IF_ERROR(opsrt_session_create(&settings, session, error));
+  OPS_RETURN_IF_ERROR(cli_inputs_read(options, inputs, error));
+  OPS_RETURN_IF_ERROR(cli_open_session(options, session, error));
   if (options->placement) cli_print_placement(*session);
   OPS_RETURN_IF_ERROR(run_all(options, *session, inputs, result, error));
   return report(options, *session, *result, error);
@@ -132,13 +84,13 @@ int cli_run(const cli_options *options) {
   if (options->plain_count != 1)
     return cli_fail("%s takes one model; see opsrun %s --help", options->command,
                     options->command);
-  static file_inputs inputs;
+  static cli_inputs inputs;
   opsrt_session *session = NULL;
   opsrt_result *result = NULL;
   ops_error error = OPS_ERROR_INIT;
   const int32_t status = run(options, &inputs, &session, &result, &error);
   opsrt_result_destroy(result);
   opsrt_session_destroy(session);
-  inputs_finish(&inputs);
+  cli_inputs_finish(&inputs);
   return status == OPS_OK ? CLI_OK : cli_fail("%s", error.message);
 }

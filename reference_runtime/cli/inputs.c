@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/inputs.h"
+
+#include <ops_support/error.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int32_t read_input(const cli_input *input, cli_inputs *out, ops_error *error) {
+  const uint32_t at = out->count;
+  out->names[at] = strndup(input->name, input->name_size);
+  if (!out->names[at]) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "an input");
+  out->count++;
+  const int32_t status = opsrt_tensor_read(input->path, &out->tensors[at], error);
+  if (status != OPS_OK) return ops_error_prefix(error, "--input %s", out->names[at]);
+  out->values[at] = *opsrt_tensor_value(out->tensors[at]);
+  out->values[at].name = out->names[at];
+  return OPS_OK;
+}
+
+int32_t cli_inputs_read(const cli_options *options, cli_inputs *out_inputs, ops_error *error) {
+  for (uint32_t i = 0; i < options->input_count; ++i)
+    OPS_RETURN_IF_ERROR(read_input(&options->inputs[i], out_inputs, error));
+  return OPS_OK;
+}
+
+void cli_inputs_finish(cli_inputs *inputs) {
+  for (uint32_t i = 0; i < inputs->count; ++i) {
+    opsrt_tensor_destroy(inputs->tensors[i]);
+    free(inputs->names[i]);
+  }
+}
+
+int32_t cli_open_session(const cli_options *options, opsrt_session **out_session,
+                         ops_error *error) {
+  const opsrt_session_options settings = {
+      .model = {.path = options->model},
+      .providers = options->providers,
+      .provider_count = options->provider_count,
+      .no_fallback = options->no_fallback,
+      .profile = options->profile || strcmp(options->command, "profile") == 0,
+      .workers = (int32_t)options->workers,
+      .no_memory_reuse = options->no_reuse};
+  return opsrt_session_create(&settings, out_session, error);
+}
+
+double cli_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `run`, `profile` and `bench` share: inputs from files, and the session of the options.
+#ifndef RT_CLI_INPUTS_H_
+#define RT_CLI_INPUTS_H_
+
+#include "cli/command_line.h"
+
+// The inputs read from files.
+typedef struct cli_inputs {
+  opsrt_value values[CLI_MAX_INPUTS];
+  opsrt_tensor *tensors[CLI_MAX_INPUTS];
+  char *names[CLI_MAX_INPUTS];
+  uint32_t count;
+} cli_inputs;
+
+// Reads what every --input names. cli_inputs_finish frees it, also after a failure.
+int32_t cli_inputs_read(const cli_options *options, cli_inputs *out_inputs, ops_error *error);
+void cli_inputs_finish(cli_inputs *inputs);
+
+int32_t cli_open_session(const cli_options *options, opsrt_session **out_session,
+                         ops_error *error);
+double cli_seconds(void);  // of a clock that never goes back
+
+#endif  // RT_CLI_INPUTS_H_

@@ -25,9 +25,7 @@ static int32_t run_launch(oc_kernel *kernel, const oc_inputs *inputs, oc_array *
   return status;
 }
 
-// Inputs whose contents the contract fixes are constants for the oracle: it may need to know
-// them.
-static uint64_t fixed_inputs(const oc_case *item, const oc_inputs *inputs) {
+uint64_t oc_expected_constants(const oc_case *item, const oc_inputs *inputs) {
   uint64_t mask = 0;
   for (size_t i = 0; i < inputs->count; ++i) {
     const oc_value *contents = &item->inputs[inputs->params[i]].contents;
@@ -39,7 +37,7 @@ static uint64_t fixed_inputs(const oc_case *item, const oc_inputs *inputs) {
 // Claim to prepare on the oracle.
 static int32_t prepare_oracle(oc_kernel *kernel, oc_bench *bench, const oc_case *item,
                               const oc_inputs *inputs, bool absolute, ops_error *error) {
-  const oc_node_options options = {.constants = fixed_inputs(item, inputs),
+  const oc_node_options options = {.constants = oc_expected_constants(item, inputs),
                                    .absolute = absolute};
   int32_t status = oc_kernel_init(kernel, &bench->oracle, NULL, item, inputs, &options, error);
   if (status == OPS_OK) status = oc_kernel_claim(kernel, error);

@@ -18,4 +18,8 @@ int32_t oc_expected_init(oc_expected *expected, oc_bench *bench, const oc_case *
                          const oc_inputs *inputs, ops_error *error);
 void oc_expected_finish(oc_expected *expected);
 
+// Bit i: the contract fixes the contents of input i. Such inputs are constants for the oracle:
+// it may need to know them.
+uint64_t oc_expected_constants(const oc_case *item, const oc_inputs *inputs);
+
 #endif  // OC_CHECKS_EXPECTED_H_

@@ -8,70 +8,22 @@
 
 #include "cases/element.h"
 #include "checks/check.h"
+#include "checks/limits.h"
 #include "ops_support/error.h"
 
-// ---- Limits of the case ---------------------------------------------------------------------
-
-static int32_t evaluate(const oc_expr *expr, const oc_expr_env *env, double *out,
-                        ops_error *error) {
-  *out = 0;
-  return expr ? oc_expr_eval_number(expr, env, out, error) : OPS_OK;
-}
-
-static bool exact_wanted(const oc_case *item) {
-  const oc_judge judge = item->contract->judge;
-  return item->fill == OC_FILL_EXACT_INTEGER && !item->contract->precision.transformed &&
-         (judge == OC_JUDGE_EXACT || judge == OC_JUDGE_DOT);
-}
-
-static int32_t set_limits(const oc_trial *trial, oc_compare_input *input, ops_error *error) {
-  const oc_case *item = trial->item;
-  const oc_precision *precision = &item->contract->precision;
-  const oc_tolerance *tolerance = &precision->tolerance[trial->bench->profile];
-  oc_shape shapes[OC_NODE_MAX_OUTPUTS];
-  for (size_t i = 0; i < trial->expected.count; ++i) {
-    const oc_array *array = &trial->expected.outputs[i];
-    shapes[i] = (oc_shape){.rank = array->rank, .dims = array->dims};
-  }
-  oc_binding binding = oc_case_binding(item);
-  binding.outputs = shapes;
-  binding.output_count = trial->expected.count;
-  const oc_expr_env env = oc_binding_env(&binding);
-  bool trivial = false;
-  OPS_RETURN_IF_ERROR(evaluate(tolerance->ulp, &env, &input->ulp, error));
-  OPS_RETURN_IF_ERROR(evaluate(tolerance->absolute, &env, &input->absolute, error));
-  OPS_RETURN_IF_ERROR(evaluate(tolerance->k, &env, &input->k, error));
-  if (item->row->trivial) {
-    OPS_RETURN_IF_ERROR(oc_expr_eval_bool(item->row->trivial, &env, &trivial, error));
-  }
-  input->trivial = trivial;
-  input->special = oc_special_resolve(trial->bench->profile, precision);
-  if (trial->kernel.def->flags & OPS_KERNEL_FLUSHES_DENORMALS) {
-    input->special.denormal_any =
-        input->special.denormal_any || precision->denormal == OC_DENORMAL_PROFILE;
-  }
-  return OPS_OK;
-}
+// ---- One output -----------------------------------------------------------------------------
 
 static int32_t judge_output(const oc_trial *trial, size_t index, oc_comparison *comparison,
                             ops_error *error) {
-  const oc_array *expected = &trial->expected.outputs[index];
-  const oc_array *got = &trial->got[trial->run][index];
-  const oc_case *item = trial->item;
-  const int32_t accumulate = item->contract->precision.accumulate[expected->type];
-  oc_compare_input input = {
-      .judge = item->contract->judge,
-      .type = expected->type,
-      .accumulate = accumulate ? accumulate : expected->type,
-      .count = (size_t)expected->count,
-      .got = got->data,
-      .expected = expected->data,
-      .wide = trial->expected.wide[index],
-      .magnitude = trial->expected.magnitude[index],
-      .exact = exact_wanted(item),
-      .random_fill = item->fill == OC_FILL_UNIFORM || item->fill == OC_FILL_NORMAL,
-  };
-  OPS_RETURN_IF_ERROR(set_limits(trial, &input, error));
+  const oc_precision *precision = &trial->item->contract->precision;
+  oc_compare_input input;
+  OPS_RETURN_IF_ERROR(
+      oc_limits_of(&input, trial->item, &trial->expected, trial->bench->profile, index, error));
+  input.got = trial->got[trial->run][index].data;
+  if (trial->kernel.def->flags & OPS_KERNEL_FLUSHES_DENORMALS) {
+    input.special.denormal_any =
+        input.special.denormal_any || precision->denormal == OC_DENORMAL_PROFILE;
+  }
   return oc_compare(&input, comparison, error);
 }
 

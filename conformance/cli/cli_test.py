@@ -83,9 +83,9 @@ class Tests:
         for words in (["--waivers", "f"], ["--resume", "j"], ["--tier", "exhaustive"],
                       ["--mode", "perf"], ["--baseline", "f"], ["--validate"],
                       ["--update-baseline"], ["--against", "l"], ["--model", "m"],
-                      ["--save-failing", "d"], ["--on-hang", "c"],
+                      ["--on-hang", "c"],
                       ["--report", "html:f"], ["--report", "csv:f"], ["--report", "md:f"],
-                      ["merge"], ["bake"]):
+                      ["merge"]):
             self.expect(["--provider", self.library, *words], 4,
                         "not available in this version")
 

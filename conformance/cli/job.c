@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bake/bake.h"
 #include "checks/trial.h"
 #include "cli/operators.h"
 #include "onnx_tests/trial.h"
@@ -119,6 +120,47 @@ static int32_t close_bench(void *state, ops_error *error) {
   return status;
 }
 
+// ---- Storing --------------------------------------------------------------------------------
+
+typedef struct oven {
+  oc_bench bench;  // of which the oracle alone is open
+  const char *folder;
+} oven;
+
+static int32_t open_oven(void *context, oc_beacon *beacon, void **out_state,
+                         oc_hello *out_hello, ops_error *error) {
+  const oc_job *job = context;
+  const oc_target_options oracle = {.name = job->oracle, .provider_dir = job->provider_dir};
+  oven *state = calloc(1, sizeof *state);
+  if (!state) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a bench");
+  state->folder = job->bake;
+  state->bench.beacon = beacon;
+  state->bench.cases = job->cases;
+  state->bench.profile = job->options->profile;
+  const int32_t status = oc_target_open(&state->bench.oracle, &oracle, error);
+  if (status != OPS_OK) {
+    free(state);
+    return ops_error_prefix(error, "the oracle");
+  }
+  identify(&state->bench.oracle, &out_hello->oracle);
+  out_hello->candidate = out_hello->oracle;
+  *out_state = state;
+  return OPS_OK;
+}
+
+static void run_oven(void *state, uint32_t index, oc_result *out_result) {
+  oven *baking = state;
+  oc_bake_run(&baking->bench, baking->folder, index, out_result);
+}
+
+static int32_t close_oven(void *state, ops_error *error) {
+  (void)error;
+  oven *baking = state;
+  oc_target_close(&baking->bench.oracle, NULL);
+  free(baking);
+  return OPS_OK;
+}
+
 // ---- Models ---------------------------------------------------------------------------------
 
 // Providers belong to the sessions, one per case; the bench says which.
@@ -181,6 +223,12 @@ static int32_t close_models(void *state, ops_error *error) {
 }
 
 oc_worker_job oc_job_worker(const oc_job *job) {
+  if (job->bake) {
+    return (oc_worker_job){.context = (void *)(uintptr_t)job,
+                           .open = open_oven,
+                           .run = run_oven,
+                           .close = close_oven};
+  }
   if (job->suite) {
     return (oc_worker_job){.context = (void *)(uintptr_t)job,
                            .open = open_models,

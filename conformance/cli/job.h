@@ -14,8 +14,9 @@ typedef struct oc_job {
   const oc_cases *cases;
   const oc_onnx_suite *suite;  // cases are models: what --onnx-tests found; NULL else
   int nodes;                   // with `suite`: as oc_nodes_file gives it
-  const char *oracle;          // a path
-  const char *provider_dir;    // the installed provider folder
+  const char *bake;          // the folder to store cases in, instead of judging them; NULL else
+  const char *oracle;        // a path
+  const char *provider_dir;  // the installed provider folder
 } oc_job;
 
 // Borrows `job`, which must outlive the pool.

@@ -255,6 +255,95 @@ static int32_t write_reports(const session *run, ops_error *error) {
   return OPS_OK;
 }
 
+// ---- Storing cases --------------------------------------------------------------------------
+
+// What came of storing; the first trouble in words.
+typedef struct tally {
+  const session *run;
+  size_t stored;
+  size_t failed;
+} tally;
+
+static void on_oven_open(void *context, const oc_hello *hello) {
+  (void)context;
+  (void)hello;
+}
+
+static void on_oven_refused(void *context, const ops_error *error) {
+  tally *done = context;
+  ++done->failed;
+  fprintf(stderr, "opsconform: error: %s\n", error->message);
+}
+
+static void on_stored(void *context, const oc_result *result) {
+  tally *done = context;
+  const bool known = result->case_index < done->run->cases->count;
+  if (result->status == OC_STATUS_PASS) {
+    ++done->stored;
+    return;
+  }
+  ++done->failed;
+  fprintf(stderr, "opsconform: error: %s is not stored: %s %s\n",
+          known ? done->run->cases->items[result->case_index].id : "the oracle",
+          oc_status_name(result->status), result->message);
+}
+
+static int32_t store_cases(session *run, const char *folder, const uint32_t *indices,
+                           size_t count, tally *out_tally, ops_error *error) {
+  const oc_options *options = &run->options;
+  const oc_job job = {.options = options,
+                      .cases = run->cases,
+                      .bake = folder,
+                      .oracle = run->oracle_path,
+                      .provider_dir = run->provider_dir};
+  const oc_pool_options pool = {.jobs = options->jobs,
+                                .timeout = options->timeout,
+                                .open_timeout = LEAST_OPEN_TIMEOUT,
+                                .job = oc_job_worker(&job)};
+  *out_tally = (tally){.run = run};
+  const oc_pool_events events = {.context = out_tally,
+                                 .hello = on_oven_open,
+                                 .refused = on_oven_refused,
+                                 .result = on_stored};
+  return oc_pool_run(&pool, &events, indices, count, error);
+}
+
+// The command `bake`. Cases that must be refused have no expected values: they are left out.
+static int bake(session *run) {
+  ops_error error = OPS_ERROR_INIT;
+  tally done;
+  size_t count = 0;
+  for (size_t i = 0; i < run->selected_count; ++i) {
+    const uint32_t index = run->selected[i];
+    if (!run->cases->items[index].error) run->selected[count++] = index;
+  }
+  if (store_cases(run, run->options.bake, run->selected, count, &done, &error) != OPS_OK) {
+    return fail(&error, OC_EXIT_HARNESS);
+  }
+  printf("%zu cases stored below %s\n", done.stored, run->options.bake);
+  if (done.failed) return OC_EXIT_NONCONFORMANT;
+  return done.stored ? OC_EXIT_CONFORMANT : OC_EXIT_INCOMPLETE;
+}
+
+// Behind --save-failing.
+static int32_t save_failing(session *run, ops_error *error) {
+  tally done;
+  size_t count = 0;
+  if (!run->options.save_failing) return OPS_OK;
+  for (size_t i = 0; i < run->report.count; ++i) {
+    const oc_result *result = &run->report.results[i];
+    if (result->case_index == OC_NO_CASE || !oc_status_is_failure(result->status)) continue;
+    run->selected[count++] = result->case_index;
+  }
+  if (count == 0) return OPS_OK;
+  OPS_RETURN_IF_ERROR(
+      store_cases(run, run->options.save_failing, run->selected, count, &done, error));
+  printf("%zu failing cases stored below %s\n", done.stored, run->options.save_failing);
+  return OPS_OK;
+}
+
+// ---- Verdicts -------------------------------------------------------------------------------
+
 static int judge(session *run) {
   ops_error error = OPS_ERROR_INIT;
   const oc_report_setup setup = setup_of(run);
@@ -277,7 +366,9 @@ static int judge(session *run) {
   } else {
     oc_console_close(&run->console, &run->report);
   }
-  if (write_reports(run, &error) != OPS_OK) return fail(&error, OC_EXIT_HARNESS);
+  if (write_reports(run, &error) != OPS_OK || save_failing(run, &error) != OPS_OK) {
+    return fail(&error, OC_EXIT_HARNESS);
+  }
   return run->report.exit_code;
 }
 
@@ -333,6 +424,8 @@ static int run_program(int argc, char **argv) {
     code = fail(&error, status == OPS_ERROR_OUT_OF_MEMORY ? OC_EXIT_HARNESS : OC_EXIT_USAGE);
   } else if (run.options.mode == OC_MODE_LIST_CASES) {
     code = list_cases(&run);
+  } else if (run.options.bake) {
+    code = bake(&run);
   } else {
     code = judge(&run);
   }

@@ -58,6 +58,7 @@ READ_TEXT(filter)
 READ_TEXT(op)
 READ_TEXT(oracle)
 READ_TEXT(onnx_tests)
+READ_TEXT(save_failing)
 #undef READ_TEXT
 
 static bool parse_u64(const char *text, uint64_t *out_value) {
@@ -245,6 +246,9 @@ static const option_row kOptions[] = {
     {"timeout", "S", "seconds for one case; 10 else", read_timeout, false},
     {"report", "FORMAT:FILE", "write a report, json:FILE or junit:FILE; may be repeated",
      read_report, true},
+    {"save-failing", "DIR",
+     "store each case that failed below DIR as a model with inputs and expected outputs",
+     read_save_failing, false},
     {"help", NULL, "this text", read_help, true},
     {"version", NULL, "the version", read_version, true},
     {"resume", "JOURNAL", NULL, NULL, false},
@@ -254,12 +258,10 @@ static const option_row kOptions[] = {
     {"update-baseline", NULL, NULL, NULL, false},
     {"against", "LIB", NULL, NULL, false},
     {"model", "FILE", NULL, NULL, false},
-    {"save-failing", "DIR", NULL, NULL, false},
     {"validate", NULL, NULL, NULL, false},
 };
 
-static const char *const kLaterCommands[] = {"merge", "compare", "certify", "verify-bundle",
-                                             "bake"};
+static const char *const kLaterCommands[] = {"merge", "compare", "certify", "verify-bundle"};
 
 static const option_row *find_option(const char *name, size_t size) {
   for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
@@ -313,9 +315,44 @@ static int32_t parse_one(oc_options *options, int argc, char **argv, int *at,
   return row->read(options, row->name, text, error);
 }
 
+// The command and its folder.
+static int32_t read_bake(oc_options *options, int argc, char **argv, ops_error *error) {
+  if (argc > 2 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
+    return read_help(options, "help", NULL, error);
+  }
+  if (argc < 3 || !argv[2][0] || argv[2][0] == '-') {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "bake: the folder that receives the cases is missing; give it as in "
+                         "opsconform bake DIR");
+  }
+  options->bake = argv[2];
+  return OPS_OK;
+}
+
 static uint32_t default_jobs(void) {
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   return cores < 1 ? 1 : cores > 16 ? 16 : (uint32_t)cores;
+}
+
+// What has no meaning where nothing is judged is refused, not ignored.
+static int32_t check_bake(const oc_options *options, ops_error *error) {
+  const struct {
+    const char *name;
+    bool given;
+  } rows[] = {{"provider", options->provider != NULL},
+              {"option", options->option_count > 0},
+              {"require", options->require != NULL},
+              {"mode", options->mode != OC_MODE_CORRECTNESS},
+              {"onnx-tests", options->onnx_tests != NULL},
+              {"save-failing", options->save_failing != NULL},
+              {"report", options->report_count > 0}};
+  for (size_t i = 0; options->bake && i < sizeof rows / sizeof *rows; ++i) {
+    if (!rows[i].given) continue;
+    return ops_error_set(
+        error, OPS_ERROR_INVALID_ARGUMENT,
+        "--%s: bake stores what the oracle says and judges nobody; leave it out", rows[i].name);
+  }
+  return OPS_OK;
 }
 
 // What has no meaning without contracts is refused, not ignored.
@@ -329,6 +366,7 @@ static int32_t check_onnx_tests(const oc_options *options, ops_error *error) {
               {"seed", options->seed != 0},
               {"profile", options->profile != OC_PROFILE_STANDARD},
               {"tier", options->tier != OC_TIER_FULL},
+              {"save-failing", options->save_failing != NULL},
               {"mode support", options->mode == OC_MODE_SUPPORT}};
   for (size_t i = 0; options->onnx_tests && i < sizeof rows / sizeof *rows; ++i) {
     if (!rows[i].given) continue;
@@ -346,21 +384,31 @@ int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *
                           .timeout = 10,
                           .shard_index = 1,
                           .shard_count = 1};
-  for (int i = 1; i < argc; ++i) {
+  int first = 1;
+  if (argc > 1 && strcmp(argv[1], "bake") == 0) {
+    OPS_RETURN_IF_ERROR(read_bake(options, argc, argv, error));
+    first = 3;
+  }
+  for (int i = first; i < argc; ++i) {
     OPS_RETURN_IF_ERROR(parse_one(options, argc, argv, &i, error));
   }
   if (options->help || options->version) return OPS_OK;
   const bool lists = options->mode == OC_MODE_LIST_CASES;
+  OPS_RETURN_IF_ERROR(check_bake(options, error));
   OPS_RETURN_IF_ERROR(check_onnx_tests(options, error));
   if (options->require && options->mode != OC_MODE_CORRECTNESS) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--require belongs to --mode correctness; leave it out");
   }
+  if (options->save_failing && options->mode != OC_MODE_CORRECTNESS) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "--save-failing belongs to --mode correctness; leave it out");
+  }
   if (lists && (options->report_count || options->option_count || options->oracle)) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--mode list runs nothing: leave --report, --option and --oracle out");
   }
-  if (!options->provider && !lists) {
+  if (!options->provider && !lists && !options->bake) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--provider LIB is missing: name the library on trial; see opsconform "
                          "--help");
@@ -389,7 +437,9 @@ void oc_options_help(FILE *stream) {
   fputs(
       "opsconform: proves that an execution provider does what the contracts of its operators "
       "say\n\n"
-      "usage: opsconform --provider LIB [OPTION…]\n\n",
+      "usage: opsconform --provider LIB [OPTION…]\n"
+      "       opsconform bake DIR [OPTION…]     store cases below DIR: models with inputs and "
+      "expected outputs\n\n",
       stream);
   for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
     const option_row *row = &kOptions[i];
@@ -421,6 +471,6 @@ void oc_options_help(FILE *stream) {
   }
   fputs(
       "--tier exhaustive --mode perf --report csv:|md:|html:\n"
-      "  commands merge, compare, certify, verify-bundle, bake\n",
+      "  commands merge, compare, certify, verify-bundle\n",
       stream);
 }

@@ -35,7 +35,9 @@ typedef struct oc_options {
   const char *op;
   const char *oracle;
   const char *shard;
-  const char *onnx_tests;  // a folder of official test cases: they are run, not contracts
+  const char *bake;          // the command `bake`: the folder that receives the cases
+  const char *save_failing;  // a folder
+  const char *onnx_tests;    // a folder of official test cases: they are run, not contracts
   oc_profile_id profile;
   oc_tier tier;
   oc_mode mode;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values in files: tensors both ways; sequences and optionals are read.
+// Values in files: tensors both ways; sequences and optionals are read. Nodes as models.
 #include <ops_support/error.h>
 #include <ops_support/tensor.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "loader/value.h"
+#include "model/node_file.h"
 #include "model/tensor_file.h"
 #include "model/value_file.h"
 #include "session/session.h"
@@ -155,4 +156,8 @@ int32_t opsrt_tensor_write(const char *path, const opsrt_value *tensor, ops_erro
   if (tensor->name) out.name = (ops_str){tensor->name, strlen(tensor->name)};
   for (int32_t i = 0; i < tensor->rank; ++i) out.element_count *= tensor->dims[i];
   return rt_tensor_file_write(path, &out, error);
+}
+
+int32_t opsrt_model_write_node(const char *path, const ops_node *node, ops_error *error) {
+  return rt_node_file_write(path, node, error);
 }

@@ -47,6 +47,12 @@ typedef struct opsrt_model_source {
 // provider.
 int32_t opsrt_model_check(const opsrt_model_source *model, ops_error *error);
 
+// Writes a model of one node for any ONNX runtime: operands without constant become its inputs,
+// those with one its initializers, under their names (a name that another value has already
+// gets its position behind it). Nothing is checked. UNSUPPORTED for values that are no tensors,
+// bodies and sparse constants. The file appears whole or not at all.
+int32_t opsrt_model_write_node(const char *path, const ops_node *node, ops_error *error);
+
 // ---- Sessions -------------------------------------------------------------------------------
 
 // A provider to load. A name without '/' is looked for in the working directory, the provider

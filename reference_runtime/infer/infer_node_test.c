@@ -162,21 +162,28 @@ static void contents_never_wrap(void **state) {
   rt_graph_destroy(g);
 }
 
-static void the_table_is_sorted(void **state) {
-  (void)state;
-  for (uint32_t i = 0; i < rt_infer_rule_count; ++i) {
-    const rt_infer_rule *rule = &rt_infer_rules[i], *next = rule + 1;
-    const rt_op op = {.name = rule->name, .domain = "", .opset = rule->since};
+static void check_sorted(const rt_infer_rule_set *set) {
+  for (uint32_t i = 0; i < set->count; ++i) {
+    const rt_infer_rule *rule = &set->rules[i], *next = rule + 1;
+    const rt_op op = {.name = rule->name, .domain = set->domain, .opset = rule->since};
     assert_ptr_equal(rt_infer_find_rule(&op), rule);
     assert_true(rule->since <= rule->until);
-    if (i + 1 == rt_infer_rule_count) break;
+    if (i + 1 == set->count) break;
     const int order = strcmp(rule->name, next->name);
     assert_true(order < 0 || (order == 0 && rule->until < next->since));
   }
+}
+
+static void the_tables_are_sorted(void **state) {
+  (void)state;
+  for (uint32_t i = 0; i < rt_infer_rule_set_count(); ++i)
+    check_sorted(rt_infer_rule_set_at(i));
   const rt_op foreign = {.name = "Relu", .domain = "com.example", .opset = 13};
   const rt_op unknown = {.name = "Zzz", .domain = "", .opset = 13};
+  const rt_op of_another = {.name = "Relu", .domain = "com.microsoft", .opset = 1};
   assert_false(rt_infer_has_rule(&foreign));
   assert_false(rt_infer_has_rule(&unknown));
+  assert_false(rt_infer_has_rule(&of_another));
 }
 
 int main(void) {
@@ -186,7 +193,7 @@ int main(void) {
       cmocka_unit_test(scales_are_read_from_data),
       cmocka_unit_test(post_operations_are_applied_in_order),
       cmocka_unit_test(contents_never_wrap),
-      cmocka_unit_test(the_table_is_sorted),
+      cmocka_unit_test(the_tables_are_sorted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of rules. A rule reads the version from ctx->op where versions differ in details; a
-// range here says from which version on it holds at all. An operator that is not listed has no
-// rule.
+// The rules of ONNX's own domain, and the search among those of all domains. A rule reads the
+// version from ctx->op where versions differ in details; a range here says from which version
+// on it holds at all. An operator that is not listed has no rule.
 #include "infer/rules.h"
 
 #include <string.h>
 
 #include "infer/rule_elementwise.h"
 
-const rt_infer_rule rt_infer_rules[] = {
+static const rt_infer_rule rules[] = {
     // clang-format off
     {"Abs", 1, RT_INFER_NEWEST, rt_infer_rule_integral, RT_INFER_ABS},
     {"Acos", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
@@ -209,14 +209,25 @@ const rt_infer_rule rt_infer_rules[] = {
     // clang-format on
 };
 
-const uint32_t rt_infer_rule_count = sizeof rt_infer_rules / sizeof *rt_infer_rules;
+const rt_infer_rule_set rt_infer_rules_onnx = {"", rules, sizeof rules / sizeof *rules};
 
-// The first row whose name is not less than `name`.
-static uint32_t first_row(const char *name) {
-  uint32_t low = 0, high = rt_infer_rule_count;
+static const rt_infer_rule_set *const sets[] = {&rt_infer_rules_onnx,
+                                                &rt_infer_rules_microsoft};
+
+uint32_t rt_infer_rule_set_count(void) {
+  return sizeof sets / sizeof *sets;
+}
+
+const rt_infer_rule_set *rt_infer_rule_set_at(uint32_t index) {
+  return index < rt_infer_rule_set_count() ? sets[index] : NULL;
+}
+
+// The first row of a set whose name is not less than `name`.
+static uint32_t first_row(const rt_infer_rule_set *set, const char *name) {
+  uint32_t low = 0, high = set->count;
   while (low < high) {
     const uint32_t middle = low + (high - low) / 2;
-    if (strcmp(rt_infer_rules[middle].name, name) < 0) {
+    if (strcmp(set->rules[middle].name, name) < 0) {
       low = middle + 1;
     } else {
       high = middle;
@@ -225,12 +236,17 @@ static uint32_t first_row(const char *name) {
   return low;
 }
 
-const rt_infer_rule *rt_infer_find_rule(const rt_op *op) {
-  if (op->domain[0] != '\0') return NULL;
-  for (uint32_t i = first_row(op->name); i < rt_infer_rule_count; ++i) {
-    const rt_infer_rule *rule = &rt_infer_rules[i];
+static const rt_infer_rule *find_in(const rt_infer_rule_set *set, const rt_op *op) {
+  for (uint32_t i = first_row(set, op->name); i < set->count; ++i) {
+    const rt_infer_rule *rule = &set->rules[i];
     if (strcmp(rule->name, op->name) != 0) return NULL;
     if (rule->since <= op->opset && op->opset <= rule->until) return rule;
   }
+  return NULL;
+}
+
+const rt_infer_rule *rt_infer_find_rule(const rt_op *op) {
+  for (uint32_t i = 0; i < rt_infer_rule_set_count(); ++i)
+    if (strcmp(sets[i]->domain, op->domain) == 0) return find_in(sets[i], op);
   return NULL;
 }

@@ -9,16 +9,24 @@
 
 typedef struct rt_infer_rule {
   const char *name;
-  int32_t since, until;  // versions of ONNX's domain, both inclusive
+  int32_t since, until;  // versions of the operator's domain, both inclusive
   rt_infer_rule_fn infer;
   int32_t param;  // handed to the rule in ctx->param
 } rt_infer_rule;
 
 #define RT_INFER_NEWEST INT32_MAX
 
-// Sorted by name, then by version.
-extern const rt_infer_rule rt_infer_rules[];
-extern const uint32_t rt_infer_rule_count;
+// The rules of a domain, sorted by name, then by version.
+typedef struct rt_infer_rule_set {
+  const char *domain;
+  const rt_infer_rule *rules;
+  uint32_t count;
+} rt_infer_rule_set;
+
+extern const rt_infer_rule_set rt_infer_rules_onnx, rt_infer_rules_microsoft;
+
+uint32_t rt_infer_rule_set_count(void);
+const rt_infer_rule_set *rt_infer_rule_set_at(uint32_t index);
 // NULL if there is none.
 const rt_infer_rule *rt_infer_find_rule(const rt_op *op);
 

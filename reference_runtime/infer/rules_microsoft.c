@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules of the domain com.microsoft. Its only version is 1.
+#include "infer/rules.h"
+
+#define ROW(name, rule, param) \
+  { name, 1, RT_INFER_NEWEST, rt_infer_rule_##rule, param }
+
+static const rt_infer_rule rules[] = {
+    // clang-format off
+    ROW("FusedConv", conv, 0),
+    ROW("FusedGemm", gemm, 0),
+    ROW("GridSample", grid_sample, 0),
+    ROW("Inverse", same, 0),
+    ROW("QLinearLeakyRelu", same, 0),
+    ROW("QLinearSigmoid", same, 0),
+    ROW("QLinearSoftmax", same, 0),
+    // clang-format on
+};
+
+const rt_infer_rule_set rt_infer_rules_microsoft = {"com.microsoft", rules,
+                                                    sizeof rules / sizeof *rules};

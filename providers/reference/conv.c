@@ -5,7 +5,8 @@
 // Weights and one image at a time are decoded into double. A work item computes a piece of one
 // output row for a few output channels; its innermost loop runs along the row, so each result
 // is summed in a fixed order (kernel position, then input channel) whatever the number of
-// threads. Positions in the padding are left out of the sum.
+// threads. Positions in the padding are left out of the sum. FusedConv adds Z, of the shape of
+// the result, and applies an activation, before the one rounding.
 #include <string.h>
 
 #include "direct_conv.h"
@@ -30,6 +31,8 @@ static int32_t read_shapes(ref_prepare *p, ref_conv_state *s) {
   return ref_conv_check_bias(p, s);
 }
 
+enum { Z = 3 };
+
 static int32_t prepare(ref_prepare *p) {
   ref_conv_state *s = p->state;
   RETURN_IF_ERROR(read_shapes(p, s));
@@ -38,6 +41,20 @@ static int32_t prepare(ref_prepare *p) {
       ref_window_read(p, x->rank - 2, x->dims + 2, p->inputs[1].dims + 2, &s->window));
   RETURN_IF_ERROR(ref_window_slide(p, 0, &s->window));
   return ref_conv_finish_prepare(p, s);
+}
+
+static int32_t prepare_fused(ref_prepare *p) {
+  ref_conv_state *s = p->state;
+  RETURN_IF_ERROR(prepare(p));
+  if (ref_has(p, Z)) {
+    const ref_shape *y = &p->outputs[0];
+    RETURN_IF_ERROR(ref_need_rank(p, Z, y->rank, y->rank));
+    for (int32_t i = 0; i < y->rank; ++i)
+      if (p->inputs[Z].dims[i] != y->dims[i])
+        return ref_refuse(p, "input Z: dimension %d is %lld, expected %lld as in Y", i,
+                          (long long)p->inputs[Z].dims[i], (long long)y->dims[i]);
+  }
+  return ref_activation_read(p, &s->activation);
 }
 
 typedef struct conv_item {
@@ -80,13 +97,27 @@ static void sum_tap(const ref_conv_job *job, conv_item *item, int64_t row, int64
                  high - low, &item->sums[0][low]);
 }
 
+// Adds Z to a piece of a row and applies the activation.
+static void fuse(const ref_conv_job *job, const conv_item *item, int64_t filter, double *sums) {
+  const ref_activation *activation = &job->s->activation;
+  if (job->z != NULL) {
+    double z[REF_CONV_PIECE];
+    int64_t at = ref_conv_offset(job, job->z, filter, item->row, item->start);
+    ref_load(job->z, at, job->z->strides[job->z->rank - 1], item->count, z);
+    for (int64_t i = 0; i < item->count; ++i) sums[i] += z[i];
+  }
+  if (activation->function == NULL) return;
+  for (int64_t i = 0; i < item->count; ++i) sums[i] = ref_activation_apply(activation, sums[i]);
+}
+
 static void store_item(const ref_conv_job *job, conv_item *item) {
   const ref_view *y = job->y;
-  int64_t at = ref_conv_output_offset(job, item->filter, item->row, item->start);
+  int64_t at = ref_conv_offset(job, y, item->filter, item->row, item->start);
   for (int64_t j = 0; j < item->filters; ++j) {
     double bias = ref_conv_bias(job, item->filter + j);
     if (job->bias != NULL)
       for (int64_t i = 0; i < item->count; ++i) item->sums[j][i] += bias;
+    fuse(job, item, item->filter + j, item->sums[j]);
     ref_store(y, at + j * y->strides[1], y->strides[y->rank - 1], item->count, item->sums[j]);
   }
 }
@@ -131,3 +162,4 @@ static int32_t execute(ref_run *run) {
 }
 
 const ref_op ref_conv = {sizeof(ref_conv_state), prepare, execute, NULL, NULL};
+const ref_op ref_fused_conv = {sizeof(ref_conv_state), prepare_fused, execute, NULL, NULL};

@@ -131,7 +131,7 @@ static void run_item(const ref_conv_job *job, int64_t number) {
     }
   }
   for (int64_t i = 0; i < count; ++i) sums[i] += bias;
-  ref_store(job->y, ref_conv_output_offset(job, filter, row, start),
+  ref_store(job->y, ref_conv_offset(job, job->y, filter, row, start),
             job->y->strides[job->y->rank - 1], count, sums);
 }
 

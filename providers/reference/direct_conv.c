@@ -44,6 +44,7 @@ int32_t ref_conv_run(ref_run *run, int64_t rows,
                       .image = image,
                       .weights = decoded,
                       .bias = ref_given(run, 2) ? &run->inputs[2] : NULL,
+                      .z = ref_given(run, 3) ? &run->inputs[3] : NULL,
                       .y = &run->outputs[0],
                       .pieces = (width + REF_CONV_PIECE - 1) / REF_CONV_PIECE};
   if (job.y->count == 0) return OPS_OK;
@@ -55,14 +56,13 @@ int32_t ref_conv_run(ref_run *run, int64_t rows,
   return OPS_OK;
 }
 
-int64_t ref_conv_output_offset(const ref_conv_job *job, int64_t filter, int64_t row,
-                               int64_t start) {
-  const ref_view *y = job->y;
+int64_t ref_conv_offset(const ref_conv_job *job, const ref_view *view, int64_t filter,
+                        int64_t row, int64_t start) {
   const ref_window *w = &job->s->window;
-  int64_t at =
-      job->n * y->strides[0] + filter * y->strides[1] + start * y->strides[y->rank - 1];
+  const int64_t *strides = view->strides;
+  int64_t at = job->n * strides[0] + filter * strides[1] + start * strides[view->rank - 1];
   for (int32_t d = w->rank - 2; d >= 0; --d) {
-    at += row % w->out[d] * y->strides[2 + d];
+    at += row % w->out[d] * strides[2 + d];
     row /= w->out[d];
   }
   return at;

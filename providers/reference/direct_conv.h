@@ -5,6 +5,7 @@
 #ifndef REFERENCE_DIRECT_CONV_H_
 #define REFERENCE_DIRECT_CONV_H_
 
+#include "activation.h"
 #include "window.h"
 
 #define REF_CONV_PIECE 256  // outputs of a row in an item
@@ -18,6 +19,7 @@ typedef struct ref_conv_state {
   int64_t out_rows;   // of one output channel: product of all but the last dimension
   uint64_t image_at;  // in the workspace
   uint64_t weights_at;
+  ref_activation activation;  // of a fused operator
 } ref_conv_state;
 
 typedef struct ref_conv_job {
@@ -25,6 +27,7 @@ typedef struct ref_conv_job {
   const double *image;
   const double *weights;
   const ref_view *bias;  // NULL: none
+  const ref_view *z;     // FusedConv: what is added; NULL: nothing
   const ref_view *y;
   int64_t n;       // image
   int64_t pieces;  // of an output row
@@ -41,9 +44,10 @@ int32_t ref_conv_finish_prepare(ref_prepare *prepare, ref_conv_state *state);
 // body is the job.
 int32_t ref_conv_run(ref_run *run, int64_t rows,
                      void (*body)(void *context, int64_t begin, int64_t end, int32_t worker));
-// Where the output of the job's image lies for a filter, a row of it and a place in the row.
-int64_t ref_conv_output_offset(const ref_conv_job *job, int64_t filter, int64_t row,
-                               int64_t start);
+// Where the output of the job's image lies for a filter, a row of it and a place in the row, in
+// a view of the output's shape.
+int64_t ref_conv_offset(const ref_conv_job *job, const ref_view *view, int64_t filter,
+                        int64_t row, int64_t start);
 // The bias of a filter; 0 if there is none.
 double ref_conv_bias(const ref_conv_job *job, int64_t filter);
 

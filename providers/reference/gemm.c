@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gemm: Y = alpha * A' * B' + beta * C, where C broadcasts to Y and may be missing from opset
-// 11 on.
+// 11 on. FusedGemm applies an activation to it.
 #include "operators.h"
 #include "product.h"
 
 typedef struct gemm_state {
   int32_t transpose_a, transpose_b;
   double alpha, beta;
+  ref_activation activation;
 } gemm_state;
 
 static int32_t prepare(ref_prepare *p) {
@@ -37,6 +38,12 @@ static int32_t prepare(ref_prepare *p) {
   return ref_set_shape(p, 0, 2, y);
 }
 
+static int32_t prepare_fused(ref_prepare *p) {
+  gemm_state *state = p->state;
+  RETURN_IF_ERROR(prepare(p));
+  return ref_activation_read(p, &state->activation);
+}
+
 static ref_matrix matrix_of(const ref_view *view, int transposed) {
   return (ref_matrix){view, view->strides[transposed], view->strides[!transposed]};
 }
@@ -58,6 +65,7 @@ static int32_t execute(ref_run *run) {
                          .k = a->dims[!state->transpose_a],
                          .alpha = state->alpha,
                          .beta = state->beta,
+                         .activation = state->activation,
                          .batch = 1,
                          .locate = locate};
   if (ref_given(run, 2)) {
@@ -70,3 +78,4 @@ static int32_t execute(ref_run *run) {
 }
 
 const ref_op ref_gemm = {sizeof(gemm_state), prepare, execute, NULL, NULL};
+const ref_op ref_fused_gemm = {sizeof(gemm_state), prepare_fused, execute, NULL, NULL};

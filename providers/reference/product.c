@@ -77,8 +77,24 @@ static void run_tile(const ref_product *p, const tile *t) {
   accumulate(p, t, sums);
   for (int64_t i = 0; i < t->mn; ++i) {
     scale(p, t, i, sums[i]);
+    if (p->activation.function != NULL)
+      for (int64_t j = 0; j < t->nn; ++j)
+        sums[i][j] = ref_activation_apply(&p->activation, sums[i][j]);
     ref_store(p->y.view, place(p, t, i), p->y.column, t->nn, sums[i]);
   }
+}
+
+// An integer as its type will keep it, after the activation: exactly where that changes
+// nothing, else truncated.
+static int64_t activate_int(const ref_product *p, int64_t value) {
+  const ref_element *y = p->y.view->element;
+  const int rest = 64 - y->bits;
+  if (p->activation.function == NULL) return value;
+  const uint64_t high = (uint64_t)value << rest;
+  const double real =
+      y->kind == REF_SIGNED ? (double)((int64_t)high >> rest) : (double)(high >> rest);
+  const double result = ref_activation_apply(&p->activation, real);
+  return result == real ? value : ref_truncate(result);
 }
 
 // Integers: exact if alpha and beta are whole numbers, as the product itself always is.
@@ -94,7 +110,7 @@ static void run_tile_int(const ref_product *p, const tile *t) {
     for (int64_t j = 0; j < t->nn; ++j) {
       uint64_t exact = (uint64_t)alpha * sums[i][j] + (uint64_t)beta * (uint64_t)c[j];
       double scaled = p->alpha * (double)(int64_t)sums[i][j] + p->beta * (double)c[j];
-      out[j] = whole ? (int64_t)exact : ref_truncate(scaled);
+      out[j] = activate_int(p, whole ? (int64_t)exact : ref_truncate(scaled));
     }
     ref_store_int(p->y.view, place(p, t, i), p->y.column, t->nn, out);
   }

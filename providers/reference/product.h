@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix product behind MatMul and Gemm: Y = alpha * A B + beta * C, each a view with its own
-// row and column strides. Every result is summed in order of k, in one thread.
+// Matrix product behind MatMul and Gemm: Y = f(alpha * A B + beta * C), each a view with its
+// own row and column strides. Every result is summed in order of k, in one thread.
 #ifndef REFERENCE_PRODUCT_H_
 #define REFERENCE_PRODUCT_H_
 
-#include "kernel.h"
+#include "activation.h"
 
 typedef struct ref_matrix {
   const ref_view *view;  // NULL: there is none (C)
@@ -17,6 +17,7 @@ typedef struct ref_product {
   ref_matrix a, b, c, y;
   int64_t m, n, k;
   double alpha, beta;
+  ref_activation activation;  // f
   // A batch: product i starts at these offsets of the operands.
   int64_t batch;
   void (*locate)(const struct ref_product *product, int64_t i, int64_t *a, int64_t *b,

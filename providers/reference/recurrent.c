@@ -25,7 +25,7 @@ double ref_activate(const ref_cell *cell, int32_t activation, double value) {
   double clip = cell->s->clip;
   if (value > clip) value = clip;
   if (value < -clip) value = -clip;
-  return a->function(value, a->alpha, a->beta);
+  return ref_activation_apply(a, value);
 }
 
 // ---- Prepare -------------------------------------------------------------------------------
@@ -63,12 +63,12 @@ static int32_t read_activations(const ref_prepare *p, const ref_cell_kind *kind,
     ref_activation *a = &s->activations[i / kind->activation_count][i % kind->activation_count];
     const char *usual = kind->defaults[i % kind->activation_count];
     ops_str name = names != NULL ? names->strings[i] : (ops_str){usual, strlen(usual)};
-    int has_alpha, has_beta;
-    if (!ref_activation_find(name, a, &has_alpha, &has_beta))
+    int32_t parameters;
+    if (!ref_activation_find(name, REF_ACTIVATION_RECURRENT, a, &parameters))
       return ref_refuse(p, "attribute activations: '%.*s' is no activation function",
                         (int)(name.size < 64 ? name.size : 64), name.data);
-    take(alphas, has_alpha, &alpha, &a->alpha);
-    take(betas, has_beta, &beta, &a->beta);
+    take(alphas, parameters > 0, &alpha, &a->alpha);
+    take(betas, parameters > 1, &beta, &a->beta);
   }
   return OPS_OK;
 }

@@ -5,12 +5,7 @@
 #ifndef REFERENCE_RECURRENT_H_
 #define REFERENCE_RECURRENT_H_
 
-#include "kernel.h"
-
-typedef struct ref_activation {
-  double (*function)(double x, double alpha, double beta);
-  double alpha, beta;
-} ref_activation;
+#include "activation.h"
 
 #define REF_MAX_ACTIVATIONS 3  // of one direction
 
@@ -47,10 +42,6 @@ typedef struct ref_cell_kind {
   const char *defaults[REF_MAX_ACTIVATIONS];
   void (*step)(const ref_cell *cell);
 } ref_cell_kind;
-
-// The activation of that name, in any case; 0 if there is none.
-int ref_activation_find(ops_str name, ref_activation *out, int *out_has_alpha,
-                        int *out_has_beta);
 
 // Sum over j of row[j] * vector[j].
 double ref_dot_product(const double *row, const double *vector, int64_t n);

@@ -7,6 +7,7 @@
 #include "table.h"
 
 #include "elementwise.h"
+#include "microsoft_operators.h"
 #include "ml_operators.h"
 #include "operators.h"
 #include "reduce.h"
@@ -52,6 +53,8 @@
 // The last opset is `last`.
 #define ROW_UNTIL(text, first, last, ref, ...) \
   KERNEL(text, first, last, ref, OPS_DYNAMIC_FULL, __VA_ARGS__)
+#define MICROSOFT(text, ref, ...) \
+  KERNEL_OF("com.microsoft", text, 1, 0, ref, OPS_DYNAMIC_FULL, __VA_ARGS__)
 
 // Arguments of the elementwise lists: how the schema names them, and the output's type.
 #define OUT_SAME(name, set) OUT(name, "T", set)
@@ -332,6 +335,7 @@ static const ops_kernel_def kernels[] = {
         OUTPUTS(OUT("y", "T3", SCALE_TYPES))),
 
 // Further families; each file is a list of rows.
+#include "table_microsoft.inc"
 #include "table_ml.inc"
 #include "table_nn.inc"
 #include "table_random.inc"

@@ -109,40 +109,47 @@ int32_t rt_infer_rule_gemm(rt_infer_context *ctx) {
 
 // numpy.matmul: a vector is a matrix with one row (on the left) or one column (on the right)
 // that the result lacks.
-static int32_t infer_matmul(rt_infer_context *ctx, uint32_t a, uint32_t b, int32_t elem_type) {
-  const int32_t rank_a = rt_infer_rank(ctx, a), rank_b = rt_infer_rank(ctx, b);
+int32_t rt_infer_product(rt_infer_context *ctx, const rt_type *a, const rt_type *b,
+                         int32_t elem_type) {
   rt_dim dims[OPS_MAX_RANK], k;
   int32_t rank;
-  OPS_RETURN_IF_ERROR(rt_infer_need_min_rank(ctx, a, "A", 1));
-  OPS_RETURN_IF_ERROR(rt_infer_need_min_rank(ctx, b, "B", 1));
-  if (rank_a < 0 || rank_b < 0) return rt_infer_set_tensor(ctx, 0, elem_type, RT_RANK_UNKNOWN);
-  OPS_RETURN_IF_ERROR(
-      rt_infer_unify(ctx, rt_infer_dim(ctx, a, rank_a - 1), "the last axis of A",
-                     rt_infer_dim(ctx, b, rank_b > 1 ? rank_b - 2 : 0),
-                     rank_b > 1 ? "the last but one axis of B" : "the length of B", &k));
-  OPS_RETURN_IF_ERROR(rt_infer_broadcast(ctx, ctx->inputs[a].type->dims,
-                                         rank_a > 2 ? rank_a - 2 : 0, ctx->inputs[b].type->dims,
-                                         rank_b > 2 ? rank_b - 2 : 0, dims, &rank));
-  if (rank_a > 1) dims[rank++] = rt_infer_dim(ctx, a, rank_a - 2);
-  if (rank_b > 1) dims[rank++] = rt_infer_dim(ctx, b, rank_b - 1);
+  if (a->rank < 0 || b->rank < 0) {
+    return rt_infer_set_tensor(ctx, 0, elem_type, RT_RANK_UNKNOWN);
+  }
+  OPS_RETURN_IF_ERROR(rt_infer_unify(
+      ctx, a->dims[a->rank - 1], "the last axis of A", b->dims[b->rank > 1 ? b->rank - 2 : 0],
+      b->rank > 1 ? "the last but one axis of B" : "the length of B", &k));
+  OPS_RETURN_IF_ERROR(rt_infer_broadcast(ctx, a->dims, a->rank > 2 ? a->rank - 2 : 0, b->dims,
+                                         b->rank > 2 ? b->rank - 2 : 0, dims, &rank));
+  if (a->rank > 1) dims[rank++] = a->dims[a->rank - 2];
+  if (b->rank > 1) dims[rank++] = b->dims[b->rank - 1];
   OPS_RETURN_IF_ERROR(rt_infer_set_tensor(ctx, 0, elem_type, rank));
   for (int32_t i = 0; i < rank; ++i) rt_infer_set_dim(ctx, 0, i, dims[i]);
   return OPS_OK;
 }
 
+int32_t rt_infer_matmul(rt_infer_context *ctx, uint32_t a, uint32_t b, int32_t elem_type) {
+  static const rt_type unknown = {.rank = RT_RANK_UNKNOWN};
+  OPS_RETURN_IF_ERROR(rt_infer_need_min_rank(ctx, a, "A", 1));
+  OPS_RETURN_IF_ERROR(rt_infer_need_min_rank(ctx, b, "B", 1));
+  const rt_type *left = rt_infer_rank(ctx, a) < 0 ? &unknown : ctx->inputs[a].type;
+  const rt_type *right = rt_infer_rank(ctx, b) < 0 ? &unknown : ctx->inputs[b].type;
+  return rt_infer_product(ctx, left, right, elem_type);
+}
+
 int32_t rt_infer_rule_matmul(rt_infer_context *ctx) {
   const int32_t elem = rt_infer_elem(ctx, 0);
   OPS_RETURN_IF_ERROR(rt_infer_need_same_elem(ctx, 0, "A", 1, "B"));
-  return infer_matmul(ctx, 0, 1, elem ? elem : rt_infer_elem(ctx, 1));
+  return rt_infer_matmul(ctx, 0, 1, elem ? elem : rt_infer_elem(ctx, 1));
 }
 
 int32_t rt_infer_rule_matmul_integer(rt_infer_context *ctx) {
-  return infer_matmul(ctx, 0, 1, OPS_TYPE_INT32);
+  return rt_infer_matmul(ctx, 0, 1, OPS_TYPE_INT32);
 }
 
 // a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
 int32_t rt_infer_rule_qlinear_matmul(rt_infer_context *ctx) {
-  return infer_matmul(ctx, 0, 3, rt_infer_elem(ctx, 7));
+  return rt_infer_matmul(ctx, 0, 3, rt_infer_elem(ctx, 7));
 }
 
 // --- Quantisation ----------------------------------------------------------------------------

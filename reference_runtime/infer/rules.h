@@ -30,6 +30,11 @@ const rt_infer_rule_set *rt_infer_rule_set_at(uint32_t index);
 // NULL if there is none.
 const rt_infer_rule *rt_infer_find_rule(const rt_op *op);
 
+// The shape of a product under numpy's rules, into output 0: of two types, or of two inputs.
+int32_t rt_infer_product(rt_infer_context *ctx, const rt_type *a, const rt_type *b,
+                         int32_t elem_type);
+int32_t rt_infer_matmul(rt_infer_context *ctx, uint32_t a, uint32_t b, int32_t elem_type);
+
 // clang-format off
 #define RT_INFER_RULES(X)                                                                  \
   X(same) X(binary) X(compare) X(variadic) X(where) X(cast) X(cast_like) X(clip)           \
@@ -45,7 +50,8 @@ const rt_infer_rule *rt_infer_find_rule(const rt_op *op);
   X(grid_sample) X(rnn) X(einsum) X(affine_grid) X(col2im) X(center_crop_pad)              \
   X(max_unpool) X(window) X(loss) X(attention) X(if) X(loop) X(scan)                       \
   X(sequence_construct) X(sequence_empty) X(sequence_at) X(sequence_same) X(scalar)        \
-  X(sequence_concat) X(sequence_split) X(optional) X(optional_element)
+  X(sequence_concat) X(sequence_split) X(optional) X(optional_element)                     \
+  X(fused_matmul)
 // clang-format on
 
 #define DECLARE(name) int32_t rt_infer_rule_##name(rt_infer_context *ctx);

@@ -10,6 +10,7 @@ static const rt_infer_rule rules[] = {
     // clang-format off
     ROW("FusedConv", conv, 0),
     ROW("FusedGemm", gemm, 0),
+    ROW("FusedMatMul", fused_matmul, 0),
     ROW("GridSample", grid_sample, 0),
     ROW("Inverse", same, 0),
     ROW("QLinearLeakyRelu", same, 0),

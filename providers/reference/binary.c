@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Elementwise operators of several inputs that broadcast. Inputs are folded from the left; in
-// floating point the whole fold is done in double and rounded once.
+// floating point the whole fold is done in double and rounded once. Before opset 7 (of Max,
+// Mean, Min and Sum: 8) they broadcast little or not at all: ref_limited.
 //
 // Integers wrap around. What numpy leaves undefined has a value here all the same: x / 0 and
 // x mod 0 are 0, a shift by the width or more gives 0 or, to
@@ -23,6 +24,7 @@ struct binary_row {
 
 typedef struct binary_state {
   const binary_row *row;
+  int32_t trailing;  // dimensions of the output behind the last of input 1
 } binary_state;
 
 #define REAL(op, expression)                    \
@@ -44,10 +46,11 @@ static double least(double a, double b) {
   return isnan(a) ? a : isnan(b) || b < a ? b : a;
 }
 
-// The remainder with the sign of the divisor.
+// The remainder with the sign of the divisor, zeros included, as in Python.
 static double floor_mod(double a, double b) {
   double r = fmod(a, b);
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+  if (r == 0) return copysign(0, b);
+  return (r < 0) != (b < 0) ? r + b : r;
 }
 
 static int64_t divide(int64_t a, int64_t b) {
@@ -158,11 +161,16 @@ static const binary_row rows[REF_BINARY_COUNT] = {
     [REF_BINARY_Xor] = {.integer = integer_Xor},
 };
 
-static int32_t prepare(ref_prepare *p) {
+static void start(ref_prepare *p) {
   const binary_row *row = p->kernel->op->family;
   binary_state *state = p->state;
   state->row = row->choose != NULL ? row->choose(p->kernel) : row;
   ref_reserve(p, (p->input_count + 1) * sizeof(ref_walk_operand));
+}
+
+static int32_t prepare(ref_prepare *p) {
+  const binary_row *row = p->kernel->op->family;
+  start(p);
   RETURN_IF_ERROR(ref_broadcast(p, 0));
   const ref_shape *x = &p->inputs[0], *y = &p->outputs[0];
   if (row->one_way &&
@@ -170,6 +178,27 @@ static int32_t prepare(ref_prepare *p) {
     return ref_refuse(p, "input %s: expected a shape that broadcasts to that of input %s",
                       ref_input_name(p->kernel, 1), ref_input_name(p->kernel, 0));
   return OPS_OK;
+}
+
+static int32_t prepare_limited(ref_prepare *p) {
+  binary_state *state = p->state;
+  start(p);
+  return ref_broadcast_by_attributes(p, &state->trailing);
+}
+
+// PRelu: one slope for all, or one for each channel.
+static int32_t prepare_slopes(ref_prepare *p) {
+  binary_state *state = p->state;
+  const ref_shape *slope = &p->inputs[1];
+  start(p);
+  if (slope->rank > 1 && ref_count(slope->dims, slope->rank) != 1)
+    return ref_refuse(p, "input slope: expected one number, or one for each channel");
+  return ref_broadcast_to_first(p, p->inputs[0].rank > 1 ? 1 : 0, &state->trailing);
+}
+
+static int32_t prepare_equal(ref_prepare *p) {
+  start(p);
+  return ref_need_equal_shapes(p);
 }
 
 typedef struct fold {
@@ -239,7 +268,8 @@ static int32_t execute(ref_run *run) {
   ref_walk_operand *operands = run->workspace;
   ref_broadcast_strides(y, y->rank, operands[0].strides);
   for (uint64_t k = 0; k < run->input_count; ++k)
-    ref_broadcast_strides(&run->inputs[k], y->rank, operands[k + 1].strides);
+    ref_broadcast_strides_before(&run->inputs[k], k == 1 ? state->trailing : 0, y->rank,
+                                 operands[k + 1].strides);
   ref_walk walk;
   ref_walk_init(&walk, y->rank, y->dims, operands, (int32_t)run->input_count + 1);
   fold f = {.run = run, .row = state->row, .walk = &walk};
@@ -260,3 +290,9 @@ static int32_t execute(ref_run *run) {
 #define OP(op, since, names, types, out) \
   [REF_BINARY_##op] = {sizeof(binary_state), prepare, execute, &rows[REF_BINARY_##op], NULL},
 const ref_op ref_binary[REF_BINARY_COUNT] = {REF_BINARY_LIST(OP) REF_VARIADIC_LIST(OP)};
+
+#define LIMITED(op, until, names, types, out, how) \
+  [REF_BINARY_##                                   \
+      op] = {sizeof(binary_state), prepare_##how, execute, &rows[REF_BINARY_##op], NULL},
+const ref_op ref_limited[REF_BINARY_COUNT] = {REF_LIMITED_BINARY_LIST(LIMITED)
+                                                  REF_LIMITED_VARIADIC_LIST(LIMITED)};

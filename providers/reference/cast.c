@@ -21,12 +21,30 @@ static int32_t read_attributes(ref_prepare *p) {
   return ref_same_shape(p, 0, 0);
 }
 
+// Before opset 6 attribute `to` is a name in the enumeration TensorProto.DataType: its types of
+// that time.
+static int64_t read_type(const ops_kernel *kernel) {
+  static const struct {
+    const char *name;
+    int32_t type;
+  } names[] = {
+      {"FLOAT", OPS_TYPE_FLOAT},   {"UINT8", OPS_TYPE_UINT8},   {"INT8", OPS_TYPE_INT8},
+      {"UINT16", OPS_TYPE_UINT16}, {"INT16", OPS_TYPE_INT16},   {"INT32", OPS_TYPE_INT32},
+      {"INT64", OPS_TYPE_INT64},   {"BOOL", OPS_TYPE_BOOL},     {"FLOAT16", OPS_TYPE_FLOAT16},
+      {"DOUBLE", OPS_TYPE_DOUBLE}, {"UINT32", OPS_TYPE_UINT32}, {"UINT64", OPS_TYPE_UINT64}};
+  if (kernel->opset >= 6) return ref_attr_int(kernel, "to", 0);
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+    if (ref_attr_is(kernel, "to", names[i].name, "")) return names[i].type;
+  return 0;
+}
+
 static int32_t prepare_cast(ref_prepare *p) {
-  int64_t to = ref_attr_int(p->kernel, "to", 0);
+  int64_t to = read_type(p->kernel);
   const ref_element *element =
       to > 0 && to < OPS_TYPE_COUNT ? ref_element_of((int32_t)to) : NULL;
   if (element == NULL || (element->load == NULL && to != OPS_TYPE_STRING))
-    return ref_refuse(p, "attribute to: %lld is no type that can be cast to", (long long)to);
+    return ref_refuse(p, "attribute to: expected a type that can be cast to, found number %lld",
+                      (long long)to);
   p->outputs[0].type = (int32_t)to;
   return read_attributes(p);
 }

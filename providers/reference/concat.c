@@ -44,7 +44,7 @@ static int32_t execute_concat(ref_run *run) {
   return OPS_OK;
 }
 
-// ---- Split: sizes by input (opset 13), attribute, or equal parts ---------------------------
+// ---- Split: sizes by input (opset 13, and 1), attribute, or equal parts --------------------
 
 // Part `i` of equal parts, the last one smaller where it does not divide.
 static int64_t equal_part(int64_t total, int64_t parts, int64_t i) {
@@ -57,7 +57,7 @@ static int32_t read_sizes(ref_prepare *p, int64_t total, int64_t *sizes) {
   int64_t parts = (int64_t)p->output_count, count = parts;
   const ref_attribute *attribute = ref_attr(p->kernel, "split");
   if (ref_has(p, 1)) {
-    RETURN_IF_ERROR(ref_contents(p, 1, sizes, parts, &count));
+    RETURN_IF_ERROR(ref_whole_contents(p, 1, sizes, parts, &count));
   } else if (attribute != NULL && attribute->kind == OPS_ATTRIBUTE_INTS) {
     count = attribute->count;
     for (int64_t i = 0; i < count && i < parts; ++i) sizes[i] = attribute->ints[i];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dropout: in inference the input, and a mask that is true everywhere. In training each element
+// Dropout: in inference the input, and a mask that is true everywhere. In training (by input
+// training_mode from opset 12 on; by the absence of is_test before 7) each element
 // is kept with probability 1 - ratio and scaled by 1 / (1 - ratio), or becomes 0; element i
 // takes number i of the stream.
 
@@ -21,6 +22,10 @@ static int32_t prepare(ref_prepare *p) {
 
 // The share that is dropped: 0 unless in training.
 static double read_ratio(const ref_run *run) {
+  if (run->kernel->opset < 7) {
+    int is_test = ref_attr_int(run->kernel, "is_test", 0) != 0;
+    return is_test ? 0 : ref_attr_float(run->kernel, "ratio", 0.5f);
+  }
   int training =
       ref_given(run, 2) && run->inputs[2].count == 1 && ref_int_at(&run->inputs[2], 0) != 0;
   if (!training) return 0;
@@ -36,7 +41,7 @@ static int32_t execute(ref_run *run) {
   const ref_view *x = &run->inputs[0];
   double ratio = read_ratio(run);
   if (!(ratio >= 0 && ratio < 1))
-    return ref_refuse(run, "input ratio: expected a number in [0, 1), found %g", ratio);
+    return ref_refuse(run, "ratio: expected a number in [0, 1), found %g", ratio);
   if (ratio == 0 && ref_wanted(run, 0))
     RETURN_IF_ERROR(ref_copy_elements(run, x, &run->outputs[0]));
   const ref_random random = ref_random_of(run->kernel);

@@ -82,12 +82,34 @@
   X(Min, 8, MIN, REF_REALS | REF_INTEGERS, SAME) \
   X(Sum, 8, SUM, REF_REALS, SAME)
 
+// Their versions before they broadcast freely: X(operator, until, names, types, output, how).
+// `how`: limited: as attributes broadcast and axis say; slopes: one for each channel; equal:
+// not at all.
+#define REF_LIMITED_BINARY_LIST(X)                           \
+  X(Add, 6, ABC, REF_REALS | REF_INTEGERS, SAME, limited)    \
+  X(And, 6, ABC, REF_BOOLEAN, BOOL, limited)                 \
+  X(Div, 6, ABC, REF_REALS | REF_INTEGERS, SAME, limited)    \
+  X(Equal, 6, ABC, REF_INDICES | REF_BOOLEAN, BOOL, limited) \
+  X(Greater, 6, ABC, REF_REALS, BOOL, limited)               \
+  X(Less, 6, ABC, REF_REALS, BOOL, limited)                  \
+  X(Mul, 6, ABC, REF_REALS | REF_INTEGERS, SAME, limited)    \
+  X(Or, 6, ABC, REF_BOOLEAN, BOOL, limited)                  \
+  X(PRelu, 6, SLOPE, REF_REALS, SAME, slopes)                \
+  X(Sub, 6, ABC, REF_REALS | REF_INTEGERS, SAME, limited)    \
+  X(Xor, 6, ABC, REF_BOOLEAN, BOOL, limited)
+
+#define REF_LIMITED_VARIADIC_LIST(X)       \
+  X(Max, 7, MAX, REF_REALS, SAME, equal)   \
+  X(Mean, 7, MEAN, REF_REALS, SAME, equal) \
+  X(Min, 7, MIN, REF_REALS, SAME, equal)   \
+  X(Sum, 7, SUM, REF_REALS, SAME, equal)
+
 #define REF_UNARY_NAME(op, since, names, types, out) REF_UNARY_##op,
 enum { REF_UNARY_LIST(REF_UNARY_NAME) REF_UNARY_COUNT };
 extern const ref_op ref_unary[REF_UNARY_COUNT];
 
 #define REF_BINARY_NAME(op, since, names, types, out) REF_BINARY_##op,
 enum { REF_BINARY_LIST(REF_BINARY_NAME) REF_VARIADIC_LIST(REF_BINARY_NAME) REF_BINARY_COUNT };
-extern const ref_op ref_binary[REF_BINARY_COUNT];
+extern const ref_op ref_binary[REF_BINARY_COUNT], ref_limited[REF_BINARY_COUNT];
 
 #endif  // REFERENCE_ELEMENTWISE_H_

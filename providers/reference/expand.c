@@ -43,6 +43,23 @@ static int32_t prepare_tile(ref_prepare *p) {
   return ref_set_shape(p, 0, x->rank, dims);
 }
 
+// Opset 1: the number of copies along one axis, both scalars of the input's type.
+static int32_t prepare_tile_axis(ref_prepare *p) {
+  const ref_shape *x = &p->inputs[0];
+  int64_t tiles, given, count[2];
+  int32_t axis;
+  RETURN_IF_ERROR(ref_whole_contents(p, 1, &tiles, 1, &count[0]));
+  RETURN_IF_ERROR(ref_whole_contents(p, 2, &given, 1, &count[1]));
+  if (count[0] != 1 || count[1] != 1)
+    return ref_refuse(p, "inputs tiles and axis: expected one number each, found %lld and %lld",
+                      (long long)count[0], (long long)count[1]);
+  RETURN_IF_ERROR(ref_axis(p, given, x->rank, &axis));
+  RETURN_IF_ERROR(ref_same_shape(p, 0, 0));
+  if (tiles < 0 || __builtin_mul_overflow(x->dims[axis], tiles, &p->outputs[0].dims[axis]))
+    return ref_refuse(p, "input tiles is %lld", (long long)tiles);
+  return OPS_OK;
+}
+
 static int32_t execute_tile(ref_run *run) {
   const ref_view *x = &run->inputs[0], *y = &run->outputs[0];
   int64_t copies[OPS_MAX_RANK], strides[OPS_MAX_RANK], index[OPS_MAX_RANK] = {0};
@@ -61,3 +78,4 @@ static int32_t execute_tile(ref_run *run) {
 
 const ref_op ref_expand = {0, prepare_expand, execute_expand, NULL, NULL};
 const ref_op ref_tile = {0, prepare_tile, execute_tile, NULL, NULL};
+const ref_op ref_tile_axis = {0, prepare_tile_axis, execute_tile, NULL, NULL};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gemm: Y = alpha * A' * B' + beta * C, where C broadcasts to Y and may be missing from opset
-// 11 on. FusedGemm applies an activation to it.
+// Gemm: Y = alpha * A' * B' + beta * C, where C broadcasts to Y (before opset 7 only if
+// attribute broadcast says so) and may be missing from opset 11 on. FusedGemm applies an
+// activation to it.
 #include "operators.h"
 #include "product.h"
 
@@ -44,6 +45,20 @@ static int32_t prepare_fused(ref_prepare *p) {
   return ref_activation_read(p, &state->activation);
 }
 
+static int32_t prepare_limited(ref_prepare *p) {
+  RETURN_IF_ERROR(prepare(p));
+  const int64_t *y = p->outputs[0].dims;
+  const ref_shape *c = &p->inputs[2];
+  int is_equal = c->rank == 2 && c->dims[0] == y[0] && c->dims[1] == y[1];
+  if (!is_equal && ref_attr_int(p->kernel, "broadcast", 0) == 0)
+    return ref_refuse(
+        p,
+        "input C: expected the shape [%lld, %lld] of the product, since attribute "
+        "broadcast is 0",
+        (long long)y[0], (long long)y[1]);
+  return OPS_OK;
+}
+
 static ref_matrix matrix_of(const ref_view *view, int transposed) {
   return (ref_matrix){view, view->strides[transposed], view->strides[!transposed]};
 }
@@ -79,3 +94,4 @@ static int32_t execute(ref_run *run) {
 
 const ref_op ref_gemm = {sizeof(gemm_state), prepare, execute, NULL, NULL};
 const ref_op ref_fused_gemm = {sizeof(gemm_state), prepare_fused, execute, NULL, NULL};
+const ref_op ref_gemm_limited = {sizeof(gemm_state), prepare_limited, execute, NULL, NULL};

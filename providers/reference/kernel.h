@@ -149,6 +149,16 @@ int32_t ref_same_shape(ref_prepare *prepare, uint64_t output, uint64_t input);
 int32_t ref_set_shape(ref_prepare *prepare, uint64_t output, int32_t rank, const int64_t *dims);
 // Broadcasts all inputs from `first` to the end into output 0.
 int32_t ref_broadcast(ref_prepare *prepare, uint64_t first);
+// The broadcast of opset 6 and before: output 0 has the shape of input 0; input 1 must have it,
+// too, or one of its dimensions each, in a row, or a single element. The row begins at `axis`
+// or, if that is REF_SUFFIX, ends at the end; *out_trailing is how many dimensions come behind
+// it. Dimensions of 1 are stretched as well, as the official cases do.
+int32_t ref_broadcast_to_first(ref_prepare *prepare, int64_t axis, int32_t *out_trailing);
+// The same as attributes `broadcast` and `axis` ask for it.
+int32_t ref_broadcast_by_attributes(ref_prepare *prepare, int32_t *out_trailing);
+#define REF_SUFFIX (-1)
+// All inputs must have the shape of the first, which output 0 gets.
+int32_t ref_need_equal_shapes(ref_prepare *prepare);
 
 // Brings an axis into [0, rank).
 int32_t ref_axis(const ref_prepare *prepare, int64_t axis, int32_t rank, int32_t *out_axis);
@@ -156,6 +166,9 @@ int32_t ref_axis(const ref_prepare *prepare, int64_t axis, int32_t rank, int32_t
 // Contents of a shape input: int32 or int64 numbers, rank at most 1.
 int32_t ref_contents(const ref_prepare *prepare, uint64_t input, int64_t *out, int64_t capacity,
                      int64_t *out_count);
+// The same for an input that may be of a floating-point type, as counts of opset 1 are.
+int32_t ref_whole_contents(const ref_prepare *prepare, uint64_t input, int64_t *out,
+                           int64_t capacity, int64_t *out_count);
 // A view of the contents of a shape input of any type.
 int32_t ref_contents_view(const ref_prepare *prepare, uint64_t input, ref_view *out_view);
 

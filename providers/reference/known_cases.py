@@ -147,6 +147,83 @@ def recurrent():
                lstm(*inputs, clip=numpy.float32(0.5)))
 
 
+def limited_broadcast():
+    """Opset 6 and before: the second input lies along dimensions of the first from `axis` on."""
+    a = real(2, 3, 4, 5)
+    for axis, shape, full in [(1, (3, 4), (1, 3, 4, 1)), (0, (2,), (2, 1, 1, 1)),
+                              (2, (4, 5), (1, 1, 4, 5)), (None, (5,), (1, 1, 1, 5)),
+                              (None, (), (1, 1, 1, 1)), (0, (1, 1), (1, 1, 1, 1)),
+                              (1, (3, 1), (1, 3, 1, 1))]:
+        attributes = {"broadcast": 1} | ({} if axis is None else {"axis": axis})
+        b = real(*(shape or (1,))).reshape(shape)
+        wide = b.reshape(full)
+        yield "Add", 6, attributes, [a, b], [a + wide]
+        yield "Sub", 1, attributes, [a, b], [a - wide]
+        yield "Less", 6, attributes, [a, b], [a < wide]
+        yield "Pow", 6, attributes, [abs(a), b], [abs(a) ** wide]
+    same = real(2, 3, 4, 5)
+    yield "Mul", 6, {}, [a, same], [a * same]
+    truth = whole(3, 2, low=0, high=2).astype(bool), whole(3, low=0, high=2).astype(bool)
+    yield "And", 1, {"broadcast": 1, "axis": 0}, [*truth], [truth[0] & truth[1][:, None]]
+    slopes = real(3)
+    yield ("PRelu", 6, {}, [a, slopes],
+           [numpy.where(a < 0, a * slopes[:, None, None], a)])
+    yield "PRelu", 1, {}, [a, slopes[:1]], [numpy.where(a < 0, a * slopes[0], a)]
+    for op, function in [("Max", numpy.maximum), ("Min", numpy.minimum), ("Sum", numpy.add)]:
+        yield op, 6, {}, [a, same], [function(a, same)]
+    x, y, c = real(2, 3), real(3, 4), real(4)
+    yield ("Gemm", 6, {"broadcast": 1, "alpha": 0.5}, [x, y, c],
+           [(0.5 * (x.astype(float) @ y) + c).astype(numpy.float32)])
+
+
+def batch_norm(x, scale, bias, mean, variance, epsilon=numpy.float32(1e-5)):
+    return ((x - mean) / numpy.sqrt(variance + float(epsilon)) * scale + bias).astype(x.dtype)
+
+
+def old_batch_norm():
+    """Training by is_test 0 (opset 6) or by outputs (opset 7); statistics of each position."""
+    x = real(4, 3, 2)
+    for spatial, axes, shape in [(1, (0, 2), (3, 1)), (0, (0,), (3, 2))]:
+        given = (3,) if spatial else shape
+        scale, bias, mean = (real(*given) for _ in range(3))
+        variance = abs(real(*given))
+        inputs, wide = [x, scale, bias, mean, variance], [scale, bias, mean, variance]
+        wide = [part.astype(float).reshape(shape) for part in wide]
+        yield ("BatchNormalization", 6, {"is_test": 1, "spatial": spatial}, inputs,
+               [batch_norm(x, *wide)])
+        yield "BatchNormalization", 8, {"spatial": spatial}, inputs, [batch_norm(x, *wide)]
+        now = [x.astype(float).mean(axes), x.astype(float).var(axes)]
+        y = batch_norm(x, *wide[:2], *(part.reshape(shape) for part in now))
+        keep = float(numpy.float32(0.75))
+        running = [old * keep + new * (1 - keep) for old, new in zip((mean, variance), now)]
+        outputs = [y] + [part.astype(numpy.float32) for part in running + now]
+        yield ("BatchNormalization", 6, {"spatial": spatial, "momentum": 0.75}, inputs, outputs)
+        yield ("BatchNormalization", 7, {"spatial": spatial, "momentum": 0.75}, inputs, outputs)
+
+
+def first_versions():
+    """Forms of opset 1 that later versions changed."""
+    x = real(2, 3, 4, 6)
+    yield "Reshape", 1, {"shape": [0, -1]}, [x], [x.reshape(2, -1)]
+    yield ("Pad", 1, {"paddings": [0, 1, 0, 0, 0, 0, 2, 1], "value": 3.0}, [x],
+           [numpy.pad(x, [(0, 0), (1, 0), (0, 2), (0, 1)], constant_values=3)])
+    yield "Tile", 1, {}, [x, floats(3)[0], floats(1)[0]], [numpy.tile(x, (1, 3, 1, 1))]
+    yield "Split", 1, {"axis": 3}, [x, floats(1, 3, 2)], numpy.split(x, [1, 4], 3)
+    yield "Split", 1, {"axis": 3, "split": [2, 4]}, [x], numpy.split(x, [2], 3)
+    yield "Concat", 1, {}, [x, x], [numpy.concatenate([x, x], 1)]
+    yield ("Cast", 1, {"to": "INT32"}, [x * 10], [(x * 10).astype(numpy.int32)])
+    yield "Cast", 1, {"to": "DOUBLE"}, [x], [x.astype(float)]
+    yield ("Upsample", 1, {"height_scale": 2.0, "width_scale": 3.0}, [x],
+           [x.repeat(2, 2).repeat(3, 3)])
+    yield ("GlobalLpPool", 1, {"p": 3.0}, [x],
+           [((abs(x.astype(float)) ** 3).sum((2, 3), keepdims=True) ** (1 / 3)).astype("f")])
+    yield "Clip", 1, {"min": -0.5}, [x], [numpy.maximum(x, numpy.float32(-0.5))]
+    yield "Dropout", 6, {"is_test": 1}, [x], [x]
+    alpha, gamma = float(numpy.float32(1.6732)), float(numpy.float32(1.0507))
+    yield ("Selu", 1, {}, [x],
+           [(gamma * numpy.where(x > 0, x, alpha * numpy.expm1(x.astype(float)))).astype("f")])
+
+
 def make_case(number, op, opset, attributes, inputs, results):
     inputs = [numpy.asarray(value) for value in inputs]
     names, outputs = [f"x{i}" for i in range(len(inputs))], [f"y{i}" for i in range(len(results))]
@@ -158,7 +235,8 @@ def make_case(number, op, opset, attributes, inputs, results):
 
 
 def main():
-    groups = [unique, complex_images, moved_strings, quantized, transforms, recurrent]
+    groups = [unique, complex_images, moved_strings, quantized, transforms, recurrent,
+              limited_broadcast, old_batch_norm, first_versions]
     cases = [make_case(i, *row) for i, row in enumerate(row for group in groups for row in group())]
     writer = onnx_cases.Writer()
     writer.parts.append(onnx_cases.MAGIC)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What operators ask of their node, of its inputs' shapes and contents, and of the run.
+#include <math.h>
 #include <string.h>
 
 #include "kernel.h"
@@ -152,6 +153,57 @@ int32_t ref_broadcast(ref_prepare *prepare, uint64_t first) {
   return OPS_OK;
 }
 
+static int same_shape(const ref_shape *a, const ref_shape *b) {
+  return a->rank == b->rank && memcmp(a->dims, b->dims, sizeof *a->dims * (size_t)a->rank) == 0;
+}
+
+int32_t ref_need_equal_shapes(ref_prepare *prepare) {
+  for (uint64_t k = 1; k < prepare->input_count; ++k)
+    if (!same_shape(&prepare->inputs[k], &prepare->inputs[0]))
+      return ref_refuse(prepare,
+                        "input %u: expected the shape of the first input; this version of the "
+                        "operator does not broadcast",
+                        (unsigned)k);
+  return ref_same_shape(prepare, 0, 0);
+}
+
+int32_t ref_broadcast_to_first(ref_prepare *prepare, int64_t axis, int32_t *out_trailing) {
+  const ref_shape *a = &prepare->inputs[0], *b = &prepare->inputs[1];
+  const char *name = ref_input_name(prepare->kernel, 1);
+  if (b->rank > a->rank)
+    return ref_refuse(prepare, "input %s: expected a rank of at most %d, found %d", name,
+                      a->rank, b->rank);
+  int is_single = ref_count(b->dims, b->rank) == 1;
+  int32_t first = a->rank - b->rank;
+  if (axis != REF_SUFFIX && !is_single) {
+    if (axis < 0 || axis > first)
+      return ref_refuse(prepare,
+                        "axis %lld: expected 0 to %d, so that the dimensions of input %s find "
+                        "theirs",
+                        (long long)axis, first, name);
+    first = (int32_t)axis;
+  }
+  for (int32_t i = 0; i < b->rank; ++i)
+    if (b->dims[i] != 1 && b->dims[i] != a->dims[first + i])
+      return ref_refuse(prepare, "input %s: dimension %d is %lld, expected 1 or %lld", name, i,
+                        (long long)b->dims[i], (long long)a->dims[first + i]);
+  *out_trailing = a->rank - b->rank - first;
+  return ref_same_shape(prepare, 0, 0);
+}
+
+int32_t ref_broadcast_by_attributes(ref_prepare *prepare, int32_t *out_trailing) {
+  *out_trailing = 0;
+  if (ref_attr_int(prepare->kernel, "broadcast", 0) == 0) return ref_need_equal_shapes(prepare);
+  int64_t axis = REF_SUFFIX;
+  if (ref_attr(prepare->kernel, "axis") != NULL) {
+    axis = ref_attr_int(prepare->kernel, "axis", 0);
+    if (axis < 0)
+      return ref_refuse(prepare, "attribute axis: expected 0 or more, found %lld",
+                        (long long)axis);
+  }
+  return ref_broadcast_to_first(prepare, axis, out_trailing);
+}
+
 int32_t ref_axis(const ref_prepare *prepare, int64_t axis, int32_t rank, int32_t *out_axis) {
   if (axis < -rank || axis >= rank)
     return ref_refuse(prepare, "axis %lld is outside [-%d, %d]", (long long)axis, rank,
@@ -175,22 +227,44 @@ int32_t ref_contents_view(const ref_prepare *prepare, uint64_t input, ref_view *
   return OPS_OK;
 }
 
+static int32_t view_list(const ref_prepare *prepare, uint64_t input, int64_t capacity,
+                         ref_view *view) {
+  const char *name = ref_input_name(prepare->kernel, input);
+  RETURN_IF_ERROR(ref_contents_view(prepare, input, view));
+  if (view->rank > 1)
+    return ref_refuse(prepare, "input %s: expected a rank of at most 1, found %d", name,
+                      view->rank);
+  if (view->count > capacity)
+    return ref_refuse(prepare, "input %s: expected at most %lld numbers, found %lld", name,
+                      (long long)capacity, (long long)view->count);
+  return OPS_OK;
+}
+
 int32_t ref_contents(const ref_prepare *prepare, uint64_t input, int64_t *out, int64_t capacity,
                      int64_t *out_count) {
   ref_view view;
-  const char *name = ref_input_name(prepare->kernel, input);
-  RETURN_IF_ERROR(ref_contents_view(prepare, input, &view));
+  RETURN_IF_ERROR(view_list(prepare, input, capacity, &view));
   if (view.element->load_int == NULL)
-    return ref_refuse(prepare, "input %s: expected integers, found %s", name,
-                      view.element->name);
-  if (view.rank > 1)
-    return ref_refuse(prepare, "input %s: expected a rank of at most 1, found %d", name,
-                      view.rank);
-  if (view.count > capacity)
-    return ref_refuse(prepare, "input %s: expected at most %lld numbers, found %lld", name,
-                      (long long)capacity, (long long)view.count);
+    return ref_refuse(prepare, "input %s: expected integers, found %s",
+                      ref_input_name(prepare->kernel, input), view.element->name);
   if (view.count > 0)
     ref_load_int(&view, 0, view.rank == 1 ? view.strides[0] : 1, view.count, out);
+  *out_count = view.count;
+  return OPS_OK;
+}
+
+int32_t ref_whole_contents(const ref_prepare *prepare, uint64_t input, int64_t *out,
+                           int64_t capacity, int64_t *out_count) {
+  ref_view view;
+  RETURN_IF_ERROR(view_list(prepare, input, capacity, &view));
+  if (ref_is_integer(&view)) return ref_contents(prepare, input, out, capacity, out_count);
+  for (int64_t i = 0; i < view.count; ++i) {
+    double value = ref_at(&view, view.rank == 1 ? i * view.strides[0] : i);
+    if (!(fabs(value) <= 0x1p53) || value != trunc(value))
+      return ref_refuse(prepare, "input %s: entry %lld is %g, expected a whole number",
+                        ref_input_name(prepare->kernel, input), (long long)i, value);
+    out[i] = (int64_t)value;
+  }
   *out_count = view.count;
   return OPS_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pad: constant, reflect, edge, wrap (opset 19). Pads are an attribute up to opset 10, an input
-// from 11 on; axes are an input from 18 on. Negative pads crop.
+// Pad: constant, reflect, edge, wrap (opset 19). Pads are an attribute up to opset 10 (opset 1:
+// paddings), an input from 11 on; axes are an input from 18 on. Negative pads crop.
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +20,8 @@ typedef struct pad_state {
 } pad_state;
 
 static int32_t read_pads(const ref_prepare *p, int64_t *begin, int64_t *end) {
-  const ref_attribute *attribute = ref_attr(p->kernel, "pads");
+  const ref_attribute *attribute =
+      ref_attr(p->kernel, p->kernel->opset < 2 ? "paddings" : "pads");
   int64_t pads[MAX_PADS] = {0}, count = 0;
   int32_t rank = p->inputs[0].rank, axes[OPS_MAX_RANK], axis_count;
   int given;

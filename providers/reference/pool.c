@@ -65,7 +65,8 @@ static int32_t prepare(ref_prepare *p) {
   int32_t rank = x->rank - 2;
   s->column_major = ref_attr_int(p->kernel, "storage_order", 0) != 0;
   s->count_include_pad = ref_attr_int(p->kernel, "count_include_pad", 0) != 0;
-  s->p = (double)ref_attr_int(p->kernel, "p", 2);
+  s->p = p->kernel->opset < 2 ? ref_attr_float(p->kernel, "p", 2)
+                              : (double)ref_attr_int(p->kernel, "p", 2);
   int64_t dims[OPS_MAX_RANK] = {x->dims[0], x->dims[1]};
   ref_window *w = &s->window;
   if (row->global) {

@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pow: base and exponent may have different types; the result has that of the base. Integer to
+// Pow: base and exponent may have different types (opset 12); the result has that of the base.
+// Before opset 7 the exponent broadcasts as attributes say. Integer to
 // the power of an integer is exact modulo 2^bits; a negative exponent truncates towards zero.
 #include <math.h>
 
 #include "operators.h"
 
+typedef struct pow_state {
+  int32_t trailing;  // dimensions of the output behind the last of the exponent
+} pow_state;
+
 static int32_t prepare(ref_prepare *p) {
   return ref_broadcast(p, 0);
+}
+
+static int32_t prepare_limited(ref_prepare *p) {
+  pow_state *state = p->state;
+  return ref_broadcast_by_attributes(p, &state->trailing);
 }
 
 static int64_t power(int64_t base, int64_t exponent) {
@@ -21,13 +31,14 @@ static int64_t power(int64_t base, int64_t exponent) {
 }
 
 static int32_t execute(ref_run *run) {
+  const pow_state *state = run->state;
   const ref_view *x = &run->inputs[0], *e = &run->inputs[1], *y = &run->outputs[0];
   if (y->count == 0) return OPS_OK;
   int exact = ref_is_integer(x) && ref_is_integer(e);
   ref_walk_operand at[3];
   ref_broadcast_strides(y, y->rank, at[0].strides);
   ref_broadcast_strides(x, y->rank, at[1].strides);
-  ref_broadcast_strides(e, y->rank, at[2].strides);
+  ref_broadcast_strides_before(e, state->trailing, y->rank, at[2].strides);
   ref_walk walk;
   ref_walk_init(&walk, y->rank, y->dims, at, 3);
   do {
@@ -47,4 +58,5 @@ static int32_t execute(ref_run *run) {
   return OPS_OK;
 }
 
-const ref_op ref_pow = {0, prepare, execute, NULL, NULL};
+const ref_op ref_pow = {sizeof(pow_state), prepare, execute, NULL, NULL};
+const ref_op ref_pow_limited = {sizeof(pow_state), prepare_limited, execute, NULL, NULL};

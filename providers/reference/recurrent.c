@@ -34,7 +34,10 @@ static int32_t read_direction(const ref_prepare *p, ref_recurrent *s) {
   const ops_kernel *kernel = p->kernel;
   int both = ref_attr_is(kernel, "direction", "bidirectional", "forward");
   int reverse = ref_attr_is(kernel, "direction", "reverse", "forward");
-  if (!both && !reverse && !ref_attr_is(kernel, "direction", "forward", "forward"))
+  // The default of GRU 1 in the official schemas is spelt so.
+  int forward = ref_attr_is(kernel, "direction", "forward", "forward") ||
+                (kernel->opset < 3 && ref_attr_is(kernel, "direction", "foward", ""));
+  if (!both && !reverse && !forward)
     return ref_refuse(p, "attribute direction: expected forward, reverse or bidirectional");
   s->directions = both ? 2 : 1;
   s->reverse[0] = reverse;

@@ -96,9 +96,21 @@ static int32_t fill_in_dims(ref_prepare *p, int64_t *dims, int32_t rank) {
   return OPS_OK;
 }
 
+// The new shape: an input from opset 5 on, an attribute before.
+static int32_t read_target(const ref_prepare *p, int64_t *dims, int64_t *out_rank) {
+  if (p->kernel->opset >= 5) return ref_contents(p, 1, dims, OPS_MAX_RANK, out_rank);
+  const int64_t *given = ref_attr_ints(p->kernel, "shape", out_rank);
+  if (ref_attr(p->kernel, "shape") == NULL) return ref_refuse(p, "attribute shape is missing");
+  if (*out_rank > OPS_MAX_RANK)
+    return ref_refuse(p, "attribute shape has %lld entries, at most %d are possible",
+                      (long long)*out_rank, OPS_MAX_RANK);
+  for (int64_t i = 0; i < *out_rank; ++i) dims[i] = given[i];
+  return OPS_OK;
+}
+
 static int32_t prepare_reshape(ref_prepare *p) {
   int64_t dims[OPS_MAX_RANK], rank;
-  RETURN_IF_ERROR(ref_contents(p, 1, dims, OPS_MAX_RANK, &rank));
+  RETURN_IF_ERROR(read_target(p, dims, &rank));
   RETURN_IF_ERROR(fill_in_dims(p, dims, (int32_t)rank));
   return ref_set_shape(p, 0, (int32_t)rank, dims);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Resize and Upsample. Scales or sizes are attributes or inputs by opset: Upsample 7 and 9,
-// Resize 10, 11, 13, 18, 19. Filters are separable: execute first writes, per axis and output
-// position, the input positions and weights into the workspace, then sums their products.
+// Resize and Upsample. Scales or sizes are attributes or inputs by opset: Upsample 1, 7 and
+// 9, Resize 10, 11, 13, 18, 19. Filters are separable: execute first writes, per axis and
+// output position, the input positions and weights into the workspace, then sums their
+// products.
 #include "resize.h"
 
 #include <math.h>
@@ -27,6 +28,8 @@ static const char *const coordinates[REF_COORDINATE_COUNT] = {
     "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
     "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
 static const char *const modes[REF_RESIZE_MODE_COUNT] = {"nearest", "linear", "cubic"};
+// What Upsample 1 calls linear.
+static const char *const plane_modes[] = {"nearest", "bilinear"};
 static const char *const roundings[REF_NEAREST_MODE_COUNT] = {
     "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
 
@@ -39,7 +42,9 @@ static int32_t choose(const ref_prepare *p, const char *name, const char *const 
 
 static int32_t read_rule(ref_prepare *p, int is_plain) {
   resize_state *s = p->state;
-  RETURN_IF_ERROR(choose(p, "mode", modes, REF_RESIZE_MODE_COUNT, "nearest", &s->rule.mode));
+  int is_plane = p->kernel->opset < 7;
+  RETURN_IF_ERROR(choose(p, "mode", is_plane ? plane_modes : modes,
+                         is_plane ? 2 : REF_RESIZE_MODE_COUNT, "nearest", &s->rule.mode));
   if (is_plain) {
     s->rule.coordinate = REF_ASYMMETRIC;
     s->rule.nearest = REF_FLOOR;
@@ -56,6 +61,16 @@ static int32_t read_rule(ref_prepare *p, int is_plain) {
   return OPS_OK;
 }
 
+// Upsample 1: scales of the last two of four dimensions.
+static int32_t read_plane_scales(ref_prepare *p, double *scales, int64_t *out_count) {
+  RETURN_IF_ERROR(ref_need_rank(p, X, 4, 4));
+  scales[0] = scales[1] = 1;
+  scales[2] = ref_attr_float(p->kernel, "height_scale", 0);
+  scales[3] = ref_attr_float(p->kernel, "width_scale", 0);
+  *out_count = 4;
+  return OPS_OK;
+}
+
 static int32_t read_axes(ref_prepare *p) {
   resize_state *s = p->state;
   int given;
@@ -66,12 +81,14 @@ static int32_t read_axes(ref_prepare *p) {
   return OPS_OK;
 }
 
-// Scales from an input or, for Upsample 7, the attribute.
+// Scales from an input or, for Upsample before 9, attributes.
 static int32_t read_scales(ref_prepare *p, uint64_t input, double *scales) {
   resize_state *s = p->state;
   const ref_attribute *attribute = ref_attr(p->kernel, "scales");
   int64_t count = 0;
-  if (ref_has(p, input)) {
+  if (p->kernel->opset < 7) {
+    RETURN_IF_ERROR(read_plane_scales(p, scales, &count));
+  } else if (ref_has(p, input)) {
     ref_view view;
     RETURN_IF_ERROR(ref_contents_view(p, input, &view));
     if (view.element->load == NULL || view.rank != 1)

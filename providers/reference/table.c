@@ -2,8 +2,8 @@
 //
 // One row per operator: since which opset, what goes in and out, which ref_op runs it. An
 // operator that is not here is not supported. Rows hold for all later opsets; where versions of
-// an operator differ, its prepare reads the opset of the node. Opset 7 is the oldest that the
-// elementwise operators broadcast in.
+// an operator differ, its prepare reads the opset of the node, unless the old form has a row of
+// its own: the limited broadcast before opset 7.
 #include "table.h"
 
 #include "elementwise.h"
@@ -78,6 +78,11 @@
 #define VARIADIC_ROW(op, since, names, set, out) \
   ROW(#op, since, &ref_binary[REF_BINARY_##op], VARIADIC_##names(set, OUT_##out)),
 
+#define LIMITED_BINARY_ROW(op, until, names, set, out, how) \
+  ROW_UNTIL(#op, 1, until, &ref_limited[REF_BINARY_##op], BINARY_##names(set, OUT_##out)),
+#define LIMITED_VARIADIC_ROW(op, until, names, set, out, how) \
+  ROW_UNTIL(#op, 1, until, &ref_limited[REF_BINARY_##op], VARIADIC_##names(set, OUT_##out)),
+
 #define REDUCE(text, number, set)                                     \
   ROW(text, 1, &ref_reduce[number],                                   \
       INPUTS(IN("data", "T", set), OPT_SHAPE("axes", "", REF_INT64)), \
@@ -100,21 +105,26 @@
 
 static const ops_kernel_def kernels[] = {
     // Elementwise.
-    REF_UNARY_LIST(UNARY_ROW)        //
-    REF_BINARY_LIST(BINARY_ROW)      //
-    REF_VARIADIC_LIST(VARIADIC_ROW)  //
-    ROW("Clip", 6, &ref_clip,
+    REF_UNARY_LIST(UNARY_ROW)                        //
+    REF_BINARY_LIST(BINARY_ROW)                      //
+    REF_VARIADIC_LIST(VARIADIC_ROW)                  //
+    REF_LIMITED_BINARY_LIST(LIMITED_BINARY_ROW)      //
+    REF_LIMITED_VARIADIC_LIST(LIMITED_VARIADIC_ROW)  //
+    ROW("Clip", 1, &ref_clip,
         INPUTS(IN("input", "T", REF_REALS | REF_INTEGERS),
                OPT("min", "T", REF_REALS | REF_INTEGERS),
                OPT("max", "T", REF_REALS | REF_INTEGERS)),
         OUTPUTS(OUT("output", "T", REF_REALS | REF_INTEGERS))),
+    ROW_UNTIL("Pow", 1, 6, &ref_pow_limited,
+              INPUTS(IN("X", "T", REF_REALS), IN("Y", "T", REF_REALS)),
+              OUTPUTS(OUT("Z", "T", REF_REALS))),
     ROW("Pow", 7, &ref_pow,
         INPUTS(IN("X", "T", REF_REALS | REF_INDICES), IN("Y", "T1", REF_REALS | REF_INTEGERS)),
         OUTPUTS(OUT("Z", "T", REF_REALS | REF_INDICES))),
     ROW("Where", 9, &ref_where,
         INPUTS(IN("condition", "B", REF_BOOLEAN), IN("X", "T", REF_ALL), IN("Y", "T", REF_ALL)),
         OUTPUTS(OUT("output", "T", REF_ALL))),
-    ROW("Cast", 6, &ref_cast, INPUTS(IN("input", "T1", CAST_TYPES)),
+    ROW("Cast", 1, &ref_cast, INPUTS(IN("input", "T1", CAST_TYPES)),
         OUTPUTS(OUT("output", "T2", CAST_TYPES))),
     ROW("CastLike", 15, &ref_cast_like,
         INPUTS(IN("input", "T1", CAST_TYPES), IN("target_type", "T2", CAST_TYPES)),
@@ -132,6 +142,8 @@ static const ops_kernel_def kernels[] = {
     // The same elements in a new shape or order.
     ROW("Identity", 1, &ref_identity, INPUTS(IN("input", "T", REF_ALL)),
         OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW_UNTIL("Reshape", 1, 4, &ref_reshape, INPUTS(IN("data", "T", REF_REALS)),
+              OUTPUTS(OUT("reshaped", "T", REF_REALS))),
     ROW("Reshape", 5, &ref_reshape,
         INPUTS(IN("data", "T", REF_ALL), SHAPE("shape", "", REF_INT64)),
         OUTPUTS(OUT("reshaped", "T", REF_ALL))),
@@ -150,6 +162,9 @@ static const ops_kernel_def kernels[] = {
     ROW("MatMul", 1, &ref_matmul,
         INPUTS(IN("A", "T", PRODUCT_TYPES), IN("B", "T", PRODUCT_TYPES)),
         OUTPUTS(OUT("Y", "T", PRODUCT_TYPES))),
+    ROW_UNTIL("Gemm", 1, 6, &ref_gemm_limited,
+              INPUTS(IN("A", "T", REF_REALS), IN("B", "T", REF_REALS), IN("C", "T", REF_REALS)),
+              OUTPUTS(OUT("Y", "T", REF_REALS))),
     ROW("Gemm", 7, &ref_gemm,
         INPUTS(IN("A", "T", PRODUCT_TYPES), IN("B", "T", PRODUCT_TYPES),
                OPT("C", "T", PRODUCT_TYPES)),
@@ -161,17 +176,24 @@ static const ops_kernel_def kernels[] = {
     // Pools and normalisation over windows.
     ROW("MaxPool", 1, &ref_max_pool, INPUTS(IN("X", "T", MAX_POOL_TYPES)),
         OUTPUTS(OUT("Y", "T", MAX_POOL_TYPES), OPT_OUT("Indices", "I", REF_INT64))),
-    ROW("AveragePool", 7, &ref_average_pool, INPUTS(IN("X", "T", REF_REALS)),
+    ROW("AveragePool", 1, &ref_average_pool, INPUTS(IN("X", "T", REF_REALS)),
         OUTPUTS(OUT("Y", "T", REF_REALS))),
-    ROW("LpPool", 2, &ref_lp_pool, INPUTS(IN("X", "T", REF_REALS)),
+    ROW("LpPool", 1, &ref_lp_pool, INPUTS(IN("X", "T", REF_REALS)),
         OUTPUTS(OUT("Y", "T", REF_REALS))),
     ROW("GlobalMaxPool", 1, &ref_global_max_pool, INPUTS(IN("X", "T", REF_REALS)),
         OUTPUTS(OUT("Y", "T", REF_REALS))),
     ROW("GlobalAveragePool", 1, &ref_global_average_pool, INPUTS(IN("X", "T", REF_REALS)),
         OUTPUTS(OUT("Y", "T", REF_REALS))),
-    ROW("GlobalLpPool", 2, &ref_global_lp_pool, INPUTS(IN("X", "T", REF_REALS)),
+    ROW("GlobalLpPool", 1, &ref_global_lp_pool, INPUTS(IN("X", "T", REF_REALS)),
         OUTPUTS(OUT("Y", "T", REF_REALS))),
-    ROW("BatchNormalization", 7, &ref_batch_normalization,
+    ROW_UNTIL(
+        "BatchNormalization", 1, 13, &ref_batch_normalization,
+        INPUTS(IN("X", "T", REF_REALS), IN("scale", "T", REF_REALS), IN("B", "T", REF_REALS),
+               IN("mean", "T", REF_REALS), IN("var", "T", REF_REALS)),
+        OUTPUTS(OUT("Y", "T", REF_REALS), OPT_OUT("mean", "T", REF_REALS),
+                OPT_OUT("var", "T", REF_REALS), OPT_OUT("saved_mean", "T", REF_REALS),
+                OPT_OUT("saved_var", "T", REF_REALS))),
+    ROW("BatchNormalization", 14, &ref_batch_normalization,
         INPUTS(IN("X", "T", REF_REALS), IN("scale", "T1", REF_REALS), IN("B", "T1", REF_REALS),
                IN("input_mean", "T2", REF_REALS), IN("input_var", "T2", REF_REALS)),
         OUTPUTS(OUT("Y", "T", REF_REALS), OPT_OUT("running_mean", "T2", REF_REALS),
@@ -185,8 +207,11 @@ static const ops_kernel_def kernels[] = {
         OUTPUTS(OUT("output", "T", REF_REALS))),
 
     // Elements moved.
-    ROW("Concat", 4, &ref_concat, INPUTS(MANY("inputs", "T", REF_ALL)),
+    ROW("Concat", 1, &ref_concat, INPUTS(MANY("inputs", "T", REF_ALL)),
         OUTPUTS(OUT("concat_result", "T", REF_ALL))),
+    ROW_UNTIL("Split", 1, 1, &ref_split,
+              INPUTS(IN("input", "T", REF_REALS), OPT_SHAPE("split", "T", REF_REALS)),
+              OUTPUTS(MANY_OUT("outputs...", "T", REF_REALS))),
     ROW("Split", 2, &ref_split,
         INPUTS(IN("input", "T", REF_ALL), OPT_SHAPE("split", "", REF_INT64)),
         OUTPUTS(MANY_OUT("outputs", "T", REF_ALL))),
@@ -207,10 +232,14 @@ static const ops_kernel_def kernels[] = {
     ROW("Expand", 8, &ref_expand,
         INPUTS(IN("input", "T", REF_ALL), SHAPE("shape", "", REF_INT64)),
         OUTPUTS(OUT("output", "T", REF_ALL))),
+    ROW_UNTIL("Tile", 1, 5, &ref_tile_axis,
+              INPUTS(IN("input", "T", REF_REALS), SHAPE("tiles", "T", REF_REALS),
+                     SHAPE("axis", "T", REF_REALS)),
+              OUTPUTS(OUT("output", "T", REF_REALS))),
     ROW("Tile", 6, &ref_tile,
         INPUTS(IN("input", "T", REF_ALL), SHAPE("repeats", "T1", REF_INT64)),
         OUTPUTS(OUT("output", "T", REF_ALL))),
-    ROW("Pad", 2, &ref_pad,
+    ROW("Pad", 1, &ref_pad,
         INPUTS(IN("data", "T", REF_ALL), OPT_SHAPE("pads", "", REF_INT64),
                OPT("constant_value", "T", REF_ALL), OPT_SHAPE("axes", "Tind", REF_INDICES)),
         OUTPUTS(OUT("output", "T", REF_ALL))),
@@ -258,7 +287,7 @@ static const ops_kernel_def kernels[] = {
         INPUTS(IN("X", "T", REF_REALS)), OUTPUTS(OUT("Y", "T", REF_REALS))),
     ROW("LpNormalization", 1, &ref_lp_normalization, INPUTS(IN("input", "T", REF_REALS)),
         OUTPUTS(OUT("output", "T", REF_REALS))),
-    ROW("Dropout", 7, &ref_dropout,
+    ROW("Dropout", 1, &ref_dropout,
         INPUTS(IN("data", "T", REF_REALS | REF_FLOAT8),
                OPT("ratio", "T1", REF_REALS | REF_FLOAT8),
                OPT("training_mode", "T2", REF_BOOLEAN)),
@@ -273,7 +302,7 @@ static const ops_kernel_def kernels[] = {
         INPUTS(IN("X", "T1", REF_ALL), OPT("roi", "T2", REF_REALS),
                OPT_SHAPE("scales", "", SCALES_TYPES), OPT_SHAPE("sizes", "", REF_INT64)),
         OUTPUTS(OUT("Y", "T1", REF_ALL))),
-    ROW("Upsample", 7, &ref_upsample,
+    ROW("Upsample", 1, &ref_upsample,
         INPUTS(IN("X", "T", REF_ALL), OPT_SHAPE("scales", "", SCALES_TYPES)),
         OUTPUTS(OUT("Y", "T", REF_ALL))),
 

@@ -132,6 +132,13 @@ static void read_is_inf(const ops_kernel *kernel, double *p) {
   p[1] = (double)ref_attr_int(kernel, "detect_negative", 1);
 }
 
+// The defaults of opset 1 have fewer digits.
+static void read_selu(const ops_kernel *kernel, double *p) {
+  int is_first = kernel->opset < 6;
+  p[0] = ref_attr_float(kernel, "alpha", is_first ? 1.6732f : 1.67326319217681884765625f);
+  p[1] = ref_attr_float(kernel, "gamma", is_first ? 1.0507f : 1.05070102214813232421875f);
+}
+
 #define ROW(op, ...) [REF_UNARY_##op] = {.real = real_##op, __VA_ARGS__}
 #define WITH(...) .attributes = {__VA_ARGS__}
 
@@ -165,8 +172,7 @@ static const unary_row rows[REF_UNARY_COUNT] = {
     ROW(Reciprocal),
     ROW(Relu, .integer = integer_Relu),
     ROW(Round),
-    ROW(Selu,
-        WITH({"alpha", 1.67326319217681884765625f}, {"gamma", 1.05070102214813232421875f})),
+    ROW(Selu, .read = read_selu),
     ROW(Shrink, .integer = integer_Shrink, .natural = integer_ShrinkNatural,
         WITH({"bias", 0.0f}, {"lambd", 0.5f})),
     ROW(Sigmoid),

@@ -147,11 +147,17 @@ int64_t ref_offset_of(const ref_view *view, int64_t position) {
   return offset;
 }
 
+void ref_broadcast_strides_before(const ref_view *view, int32_t trailing, int32_t rank,
+                                  int64_t *out_strides) {
+  int32_t missing = rank - view->rank - trailing;
+  for (int32_t i = 0; i < rank; ++i) {
+    int32_t at = i - missing;
+    out_strides[i] = at < 0 || at >= view->rank || view->dims[at] == 1 ? 0 : view->strides[at];
+  }
+}
+
 void ref_broadcast_strides(const ref_view *view, int32_t rank, int64_t *out_strides) {
-  int32_t missing = rank - view->rank;
-  for (int32_t i = 0; i < rank; ++i)
-    out_strides[i] =
-        i < missing || view->dims[i - missing] == 1 ? 0 : view->strides[i - missing];
+  ref_broadcast_strides_before(view, 0, rank, out_strides);
 }
 
 // ---- Walks ---------------------------------------------------------------------------------

@@ -53,6 +53,9 @@ void ref_row_major(const int64_t *dims, int32_t rank, int64_t *out_strides);
 
 // Strides of `view` seen in a shape of `rank` dims, right-aligned; 0 where it is broadcast.
 void ref_broadcast_strides(const ref_view *view, int32_t rank, int64_t *out_strides);
+// The same where the last dimension of the view is followed by `trailing` more of the shape.
+void ref_broadcast_strides_before(const ref_view *view, int32_t trailing, int32_t rank,
+                                  int64_t *out_strides);
 
 // ---- Walks ---------------------------------------------------------------------------------
 

@@ -86,6 +86,55 @@ static void versions_agree_with_onnx(void **state) {
   rt_graph_destroy(g);
 }
 
+// Forms of opset 6 and before that later ones replaced. onnx infers none of them: the shapes
+// follow from the texts of these versions ("Result, has same dimensions and type as A", and so
+// on).
+static void first_versions_follow_their_text(void **state) {
+  (void)state;
+  const float three = 3, axis = 1, two = 2;
+  const ops_str int64 = OPS_STR("INT64");
+  const rt_attr to = {.name = "to", .kind = RT_ATTR_STRING, .count = 1, .strings = &int64};
+  const rt_attr height = {
+      .name = "height_scale", .kind = RT_ATTR_FLOAT, .count = 1, .floats = &two};
+  const rt_attr width = {
+      .name = "width_scale", .kind = RT_ATTR_FLOAT, .count = 1, .floats = &three};
+  rt_graph *g = make_graph();
+  rt_value *x = input(g, "x", "2,3,8,10"), *n = input(g, "n", "3,8"), *c = input(g, "c", "3");
+  rt_value *a = input(g, "a", "4,M"), *b = input(g, "b", "M,5"), *p = input(g, "p", "3,8,10");
+  const struct {
+    node_spec spec;
+    const char *expected[5];
+  } rows[] = {
+      {{"Add", 6, {x, n}, .attrs = {I("broadcast", 1), I("axis", 1)}}, {"float[2,3,8,10]"}},
+      {{"Less", 1, {x, n}, .attrs = {I("broadcast", 1), I("axis", 1)}}, {"bool[2,3,8,10]"}},
+      {{"Pow", 6, {x, c}, .attrs = {I("broadcast", 1), I("axis", 1)}}, {"float[2,3,8,10]"}},
+      {{"PRelu", 6, {x, c}}, {"float[2,3,8,10]"}},
+      {{"Gemm", 6, {a, b, input(g, "d", "1")}, .attrs = {I("broadcast", 1)}}, {"float[4,5]"}},
+      {{"Cast", 1, {x}, .attrs = {to}}, {"int64[2,3,8,10]"}},
+      {{"Reshape", 1, {x}, .attrs = {IS("shape", 0, -1)}}, {"float[2,240]"}},
+      {{"Pad", 1, {x}, .attrs = {IS("paddings", 0, 0, 1, 2, 0, 0, 3, 4)}},
+       {"float[2,3,12,16]"}},
+      {{"Upsample", 1, {x}, .attrs = {height, width}}, {"float[2,3,16,30]"}},
+      {{"Tile", 1, {x, floats(g, &three, 1), floats(g, &axis, 1)}}, {"float[2,9,8,10]"}},
+      {{"Concat", 1, {x, x}}, {"float[2,6,8,10]"}},
+      {{"BatchNormalization",
+        8,
+        {x, p, p, p, p},
+        .output_count = 5,
+        .attrs = {I("spatial", 0)}},
+       {"float[2,3,8,10]", "float[3,8,10]", "float[3,8,10]", "float[3,8,10]", "float[3,8,10]"}},
+      {{"BatchNormalization", 6, {x, c, c, c, c}, .output_count = 2},
+       {"float[2,3,8,10]", "float[3]"}},
+  };
+  rt_node *nodes[sizeof rows / sizeof *rows];
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) nodes[i] = add(g, rows[i].spec);
+  infer(g);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+    for (uint32_t j = 0; j < nodes[i]->output_count; ++j)
+      assert_type(nodes[i]->outputs[j], rows[i].expected[j]);
+  rt_graph_destroy(g);
+}
+
 // The same node at two shapes, without symbols and with the target shape as data.
 static void nodes_are_inferred_at_run_time(void **state) {
   (void)state;
@@ -189,6 +238,7 @@ static void the_tables_are_sorted(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(versions_agree_with_onnx),
+      cmocka_unit_test(first_versions_follow_their_text),
       cmocka_unit_test(nodes_are_inferred_at_run_time),
       cmocka_unit_test(scales_are_read_from_data),
       cmocka_unit_test(post_operations_are_applied_in_order),

@@ -4,6 +4,10 @@
 // arithmetic on known contents.
 #include "infer/rule_elementwise.h"
 
+#include <ctype.h>
+#include <ops_support/tensor.h>
+#include <string.h>
+
 #include "infer/rules.h"
 
 // --- Contents --------------------------------------------------------------------------------
@@ -141,11 +145,27 @@ int32_t rt_infer_rule_identity(rt_infer_context *ctx) {
   return OPS_OK;
 }
 
+// Before opset 6 attribute `to` is the name of a type, which is that of the ABI in capitals.
+static int64_t named_type(const rt_infer_context *ctx) {
+  const ops_str given = rt_attrs_string(&ctx->op->attrs, "to");
+  char name[16];
+  if (given.size >= sizeof name) return 0;
+  for (size_t i = 0; i < given.size; ++i) {
+    if (given.data[i] >= 'a' && given.data[i] <= 'z') return 0;
+    name[i] = (char)tolower((unsigned char)given.data[i]);
+  }
+  name[given.size] = '\0';
+  for (int32_t type = 1; type <= OPS_TYPE_UINT64; ++type) {
+    if (strcmp(name, ops_type_name(type)) == 0) return type;
+  }
+  return 0;
+}
+
 int32_t rt_infer_rule_cast(rt_infer_context *ctx) {
-  const int64_t to = rt_infer_attr(ctx, "to", 0);
+  const int64_t to = ctx->op->opset < 6 ? named_type(ctx) : rt_infer_attr(ctx, "to", 0);
   if (to <= 0 || to >= OPS_TYPE_COUNT) {
-    return rt_infer_fail(ctx, "attribute to is %lld, expected the number of an element type",
-                         (long long)to);
+    return rt_infer_fail(ctx, "attribute to is %lld, expected %s of an element type",
+                         (long long)to, ctx->op->opset < 6 ? "the name" : "the number");
   }
   OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, (int32_t)to, 0));
   if (to != OPS_TYPE_BOOL && to != OPS_TYPE_STRING) {
@@ -215,6 +235,28 @@ int32_t rt_infer_rule_compare(rt_infer_context *ctx) {
   OPS_RETURN_IF_ERROR(broadcast_inputs(ctx, 0, 2, OPS_TYPE_BOOL));
   compute_contents(ctx);
   return OPS_OK;
+}
+
+// Opset 6 and before: the second input is broadcast to the first.
+static int32_t infer_limited(rt_infer_context *ctx, int32_t elem_type) {
+  const int32_t rank_a = rt_infer_rank(ctx, 0), rank_b = rt_infer_rank(ctx, 1);
+  OPS_RETURN_IF_ERROR(rt_infer_need_same_elem(ctx, 0, "A", 1, "B"));
+  if (rank_a >= 0 && rank_b > rank_a) {
+    return rt_infer_fail(ctx, "input B has rank %d, expected at most %d, that of A", rank_b,
+                         rank_a);
+  }
+  OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, elem_type, 0));
+  compute_contents(ctx);
+  return OPS_OK;
+}
+
+int32_t rt_infer_rule_binary_limited(rt_infer_context *ctx) {
+  const int32_t elem = rt_infer_elem(ctx, 0);
+  return infer_limited(ctx, elem ? elem : rt_infer_elem(ctx, 1));
+}
+
+int32_t rt_infer_rule_compare_limited(rt_infer_context *ctx) {
+  return infer_limited(ctx, OPS_TYPE_BOOL);
 }
 
 int32_t rt_infer_rule_variadic(rt_infer_context *ctx) {

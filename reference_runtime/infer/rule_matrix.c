@@ -21,7 +21,23 @@ static int32_t check_per_channel(const rt_infer_context *ctx, uint32_t first, ui
   return OPS_OK;
 }
 
+// BatchNormalization up to version 8 with spatial 0: statistics have the shape of X without the
+// batch.
+static int32_t batch_norm_by_position(rt_infer_context *ctx) {
+  const int32_t rank = rt_infer_rank(ctx, 0), elem = rt_infer_elem(ctx, 0);
+  OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, elem, 0));
+  for (uint32_t i = 1; rank > 0 && i <= 4; ++i) {
+    OPS_RETURN_IF_ERROR(
+        rt_infer_need_rank(ctx, i, "of one value per position", rank > 1 ? rank - 1 : 1));
+  }
+  for (uint32_t i = 1; i < ctx->output_count; ++i)
+    OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, i, elem, 3));
+  return OPS_OK;
+}
+
 int32_t rt_infer_rule_batch_norm(rt_infer_context *ctx) {
+  if (ctx->op->opset < 9 && rt_infer_attr(ctx, "spatial", 1) == 0)
+    return batch_norm_by_position(ctx);
   const int32_t rank = rt_infer_rank(ctx, 0);
   const rt_dim one = rt_dim_const(1);
   rt_dim channels = rank == 1 ? one : rt_infer_dim(ctx, 0, 1);

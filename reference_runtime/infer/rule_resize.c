@@ -129,8 +129,23 @@ int32_t rt_infer_rule_resize(rt_infer_context *ctx) {
   return ctx->op->opset < 11 ? resize_with(ctx, 1, UINT32_MAX) : resize_with(ctx, 2, 3);
 }
 
-// Attribute scales in versions 7 and 8, input from version 9 on.
+// Upsample 1: the last two of four dimensions.
+static int32_t upsample_plane(rt_infer_context *ctx) {
+  static const char *const names[2] = {"height_scale", "width_scale"};
+  const int32_t axes[4] = {0, 1, 2, 3};
+  double scales[4] = {1, 1, 1, 1};
+  OPS_RETURN_IF_ERROR(rt_infer_need_rank(ctx, 0, "X", 4));
+  OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, rt_infer_elem(ctx, 0), 0));
+  if (rt_infer_rank(ctx, 0) < 0) return OPS_OK;
+  for (int32_t i = 0; i < 2; ++i)
+    scales[2 + i] = (double)rt_attrs_float(&ctx->op->attrs, names[i], 1.0f);
+  return apply_scales(ctx, scales, 4, axes, 4);
+}
+
+// Attributes height_scale and width_scale in version 1, scales in versions 7 and 8, an input
+// from version 9 on.
 int32_t rt_infer_rule_upsample(rt_infer_context *ctx) {
+  if (ctx->op->opset < 7) return upsample_plane(ctx);
   const int32_t rank = rt_infer_rank(ctx, 0);
   uint32_t count;
   const float *given = rt_attrs_floats(&ctx->op->attrs, "scales", &count);

@@ -253,6 +253,27 @@ int32_t rt_infer_rule_tile(rt_infer_context *ctx) {
   return OPS_OK;
 }
 
+// Version 1: copies along one axis, both given as scalars of the input's type.
+int32_t rt_infer_rule_tile_axis(rt_infer_context *ctx) {
+  const int32_t rank = rt_infer_rank(ctx, 0);
+  double tiles, given;
+  int32_t axis;
+  OPS_RETURN_IF_ERROR(rt_infer_set_tensor(ctx, 0, rt_infer_elem(ctx, 0), rank));
+  if (rank < 0 || rt_infer_floats(ctx, 2, &given, 1) != 1 ||
+      !(given >= -OPS_MAX_RANK && given <= OPS_MAX_RANK)) {
+    return OPS_OK;
+  }
+  OPS_RETURN_IF_ERROR(rt_infer_axis(ctx, (int64_t)given, rank, &axis));
+  OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, rt_infer_elem(ctx, 0), 0));
+  const int known = rt_infer_floats(ctx, 1, &tiles, 1) == 1 && tiles >= 0 && tiles <= 0x1p31 &&
+                    tiles == (double)(int64_t)tiles;
+  const rt_dim size =
+      known ? rt_dim_mul(ctx->symbols, rt_infer_dim(ctx, 0, axis), rt_dim_const((int64_t)tiles))
+            : rt_dim_unknown();
+  rt_infer_set_dim(ctx, 0, axis, size);
+  return OPS_OK;
+}
+
 int32_t rt_infer_rule_transpose(rt_infer_context *ctx) {
   const int32_t rank = rt_infer_rank(ctx, 0);
   uint32_t count;

@@ -303,13 +303,15 @@ int32_t rt_infer_rule_slice(rt_infer_context *ctx) {
 
 // --- Pad -------------------------------------------------------------------------------------
 
-// pads: attribute before version 11, input 1 from then on; axes, input 3, since version 18.
+// pads: attribute before version 11 (paddings in version 1), input 1 from then on; axes, input
+// 3, since version 18.
 int32_t rt_infer_rule_pad(rt_infer_context *ctx) {
   const int32_t rank = rt_infer_rank(ctx, 0);
   rt_dim pads[RT_INFER_MAX_CONTENTS];
   int32_t axes[OPS_MAX_RANK], axis_count;
   uint32_t attr_count;
-  const int64_t *given = rt_attrs_ints(&ctx->op->attrs, "pads", &attr_count);
+  const int64_t *given =
+      rt_attrs_ints(&ctx->op->attrs, ctx->op->opset < 2 ? "paddings" : "pads", &attr_count);
   OPS_RETURN_IF_ERROR(rt_infer_set_tensor(ctx, 0, rt_infer_elem(ctx, 0), rank));
   if (rank < 0) return OPS_OK;
   OPS_RETURN_IF_ERROR(rt_infer_axes(ctx, 3, rank, axes, &axis_count));

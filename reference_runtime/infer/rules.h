@@ -38,6 +38,7 @@ int32_t rt_infer_matmul(rt_infer_context *ctx, uint32_t a, uint32_t b, int32_t e
 // clang-format off
 #define RT_INFER_RULES(X)                                                                  \
   X(same) X(binary) X(compare) X(variadic) X(where) X(cast) X(cast_like) X(clip)           \
+  X(binary_limited) X(compare_limited) X(tile_axis)                                        \
   X(dropout) X(prelu) X(integral) X(identity) X(conv) X(conv_transpose) X(pool)            \
   X(global_pool) X(conv_integer) X(qlinear_conv) X(max_roi_pool) X(roi_align)              \
   X(deform_conv) X(batch_norm) X(layer_norm) X(softmax) X(per_channel) X(gemm) X(matmul)   \

@@ -4,11 +4,13 @@
 #include "bake/bake.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <opsrt/opsrt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bake/folder.h"
 #include "cases/element.h"
@@ -174,8 +176,18 @@ static int32_t write_about(const baker *job, ops_error *error) {
 
 // ---- Entry ----------------------------------------------------------------------------------
 
+// Takes the model of an earlier run away: the case counts as unfinished.
+static int32_t clear_model(const baker *job, ops_error *error) {
+  char path[PATH_MAX];
+  OPS_RETURN_IF_ERROR(oc_bake_folder_file(&job->folder, "model.onnx", path, error));
+  if (unlink(path) == 0 || errno == ENOENT) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_IO, "'%s' cannot be replaced: %s", path,
+                       strerror(errno));
+}
+
 static int32_t write_case(baker *job, const char *folder, ops_error *error) {
-  OPS_RETURN_IF_ERROR(oc_bake_folder_open(&job->folder, folder, job->item->id, error));
+  OPS_RETURN_IF_ERROR(oc_bake_folder_open(&job->folder, folder, job->item->id, 0, error));
+  OPS_RETURN_IF_ERROR(clear_model(job, error));
   OPS_RETURN_IF_ERROR(write_inputs(job, error));
   OPS_RETURN_IF_ERROR(write_outputs(job, error));
   OPS_RETURN_IF_ERROR(write_about(job, error));

@@ -50,7 +50,7 @@ class Tests:
         self.expect(["bake", "--op"], 4, "the folder that receives the cases is missing")
         self.expect(["bake", "--help"], 0, "opsconform bake DIR")
         self.expect([*lib, "bake"], 4, "expected an option, found 'bake'")
-        for word in ("--provider", "--report", "--require", "--save-failing", "--onnx-tests"):
+        for word in ("--provider", "--report", "--require", "--save-failing"):
             value = "json:f" if word == "--report" else "f"
             self.expect(["bake", self.folder / "d", word, value], 4, f"{word}: bake")
         self.expect([*lib, "--mode", "support", "--save-failing", "d"], 4, "--save-failing belongs")
@@ -69,6 +69,17 @@ class Tests:
         self.check(self.stored(store) == sorted(valid) and len(valid) > 20, "every valid case")
         self.expect(["bake", store, *words], 0, f"{len(valid)} cases stored")
         self.expect(["--provider", self.mynpu, "--onnx-tests", store], 0, f"{len(valid)} PASS")
+
+    def models(self):
+        """What the oracle gives for models is what it gave when their cases were stored."""
+        store, outputs = self.folder / "source", self.folder / "outputs"
+        self.expect(["bake", store, "--filter", "Relu-*/float/*/uniform"], 0)
+        self.expect(["bake", outputs, "--onnx-tests", store], 0, "cases stored below")
+        files = [path.relative_to(store) for path in store.glob("*/*/*/output_*.pb")]
+        self.check(len(files) > 3, "there are outputs")
+        for file in files:
+            self.check((store / file).read_bytes() == (outputs / file).read_bytes(),
+                       f"{file} is the same")
 
     def judge_data(self):
         """The dot judge's arrays and the limits of the contract lie beside the values."""
@@ -106,7 +117,7 @@ class Tests:
 def main():
     with tempfile.TemporaryDirectory() as folder:
         tests = Tests(*sys.argv[1:5], folder)
-        for test in (tests.usage, tests.bake, tests.judge_data, tests.save_failing):
+        for test in (tests.usage, tests.bake, tests.models, tests.judge_data, tests.save_failing):
             test()
         print("ok" if tests.wrong == 0 else f"{tests.wrong} wrong")
     return 1 if tests.wrong else 0

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "ops_support/error.h"
 
@@ -32,8 +31,7 @@ static int32_t make(const char *path, ops_error *error) {
 }
 
 int32_t oc_bake_folder_open(oc_bake_folder *folder, const char *parent, const char *id,
-                            ops_error *error) {
-  char model[PATH_MAX];
+                            unsigned number, ops_error *error) {
   OPS_RETURN_IF_ERROR(make(parent, error));
   OPS_RETURN_IF_ERROR(print(folder->root, error, "%s/%s", parent, id));
   char *slash = strchr(folder->root + strlen(parent) + 1, '/');
@@ -44,12 +42,8 @@ int32_t oc_bake_folder_open(oc_bake_folder *folder, const char *parent, const ch
     for (char *at = slash + 1; *at; ++at) *at = *at == '/' ? '~' : *at;
   }
   OPS_RETURN_IF_ERROR(make(folder->root, error));
-  OPS_RETURN_IF_ERROR(print(folder->data, error, "%s/test_data_set_0", folder->root));
-  OPS_RETURN_IF_ERROR(make(folder->data, error));
-  OPS_RETURN_IF_ERROR(oc_bake_folder_file(folder, "model.onnx", model, error));
-  if (unlink(model) == 0 || errno == ENOENT) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_IO, "'%s' cannot be replaced: %s", model,
-                       strerror(errno));
+  OPS_RETURN_IF_ERROR(print(folder->data, error, "%s/test_data_set_%u", folder->root, number));
+  return make(folder->data, error);
 }
 
 int32_t oc_bake_folder_data(const oc_bake_folder *folder, const char *kind, size_t index,

@@ -13,10 +13,10 @@ typedef struct oc_bake_folder {
   char data[PATH_MAX];  // its data set
 } oc_bake_folder;
 
-// Makes the folders of a case below `parent`, and `parent` itself; takes the model of an
-// earlier run away, so that the case counts as unfinished. IO.
+// Makes the folders of a case below `parent`, and `parent` itself, with its data set of that
+// number. IO.
 int32_t oc_bake_folder_open(oc_bake_folder *folder, const char *parent, const char *id,
-                            ops_error *error);
+                            unsigned number, ops_error *error);
 
 // "DIR/test_data_set_0/input_2.pb". IO where it is too long.
 int32_t oc_bake_folder_data(const oc_bake_folder *folder, const char *kind, size_t index,

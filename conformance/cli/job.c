@@ -193,8 +193,8 @@ static int32_t look_at_providers(const oc_job *job, oc_hello *out_hello, bool *o
 static int32_t open_models(void *context, oc_beacon *beacon, void **out_state,
                            oc_hello *out_hello, ops_error *error) {
   const oc_job *job = context;
-  bool same = false;
-  OPS_RETURN_IF_ERROR(look_at_providers(job, out_hello, &same, error));
+  bool same = job->bake != NULL;  // then there is no other than the oracle
+  if (!job->bake) OPS_RETURN_IF_ERROR(look_at_providers(job, out_hello, &same, error));
   model_bench *bench = calloc(1, sizeof *bench);
   if (!bench) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a bench");
   split_options(job->options, bench->options);
@@ -204,9 +204,11 @@ static int32_t open_models(void *context, oc_beacon *beacon, void **out_state,
                                                .options = bench->options,
                                                .option_count = job->options->option_count},
                                               {.name = job->oracle}},
+                                .store = job->bake,
                                 .provider_count = same ? 1 : 2,
                                 .provider_dir = job->provider_dir,
                                 .nodes = job->nodes};
+  if (job->bake) bench->onnx.providers[0] = bench->onnx.providers[1];
   *out_state = bench;
   return OPS_OK;
 }
@@ -223,7 +225,7 @@ static int32_t close_models(void *state, ops_error *error) {
 }
 
 oc_worker_job oc_job_worker(const oc_job *job) {
-  if (job->bake) {
+  if (job->bake && !job->suite) {
     return (oc_worker_job){.context = (void *)(uintptr_t)job,
                            .open = open_oven,
                            .run = run_oven,

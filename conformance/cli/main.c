@@ -293,6 +293,8 @@ static int32_t store_cases(session *run, const char *folder, const uint32_t *ind
   const oc_options *options = &run->options;
   const oc_job job = {.options = options,
                       .cases = run->cases,
+                      .suite = run->suite,
+                      .nodes = run->nodes_file,
                       .bake = folder,
                       .oracle = run->oracle_path,
                       .provider_dir = run->provider_dir};

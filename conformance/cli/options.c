@@ -343,7 +343,6 @@ static int32_t check_bake(const oc_options *options, ops_error *error) {
               {"option", options->option_count > 0},
               {"require", options->require != NULL},
               {"mode", options->mode != OC_MODE_CORRECTNESS},
-              {"onnx-tests", options->onnx_tests != NULL},
               {"save-failing", options->save_failing != NULL},
               {"report", options->report_count > 0}};
   for (size_t i = 0; options->bake && i < sizeof rows / sizeof *rows; ++i) {
@@ -439,7 +438,9 @@ void oc_options_help(FILE *stream) {
       "say\n\n"
       "usage: opsconform --provider LIB [OPTION…]\n"
       "       opsconform bake DIR [OPTION…]     store cases below DIR: models with inputs and "
-      "expected outputs\n\n",
+      "expected outputs;\n"
+      "                                         with --onnx-tests what the oracle gives for "
+      "those models\n\n",
       stream);
   for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
     const option_row *row = &kOptions[i];

@@ -15,9 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bake/folder.h"
 #include "onnx_tests/drawn.h"
 #include "ops_support/error.h"
 #include "report/nodes.h"
+
+#define DATA_SET "test_data_set_"
+#define ID_HEAD "onnx/"  // of every id
 
 // The values of one data set as they lie in files.
 typedef struct file_values {
@@ -261,21 +265,42 @@ static bool check_draws(trial *trial) {
   return fail(trial, OC_ONNX_CHECK_DRAWN, "%s: %s", trial->data_set, difference.message);
 }
 
+// ---- Storing --------------------------------------------------------------------------------
+
+static bool store_outputs(trial *trial) {
+  oc_bake_folder folder;
+  char path[PATH_MAX];
+  const char *id = trial->bench->suite->cases.items[trial->result->case_index].id;
+  const unsigned number = (unsigned)atoi(trial->data_set + strlen(DATA_SET));
+  int32_t status = oc_bake_folder_open(&folder, trial->bench->store, id + strlen(ID_HEAD),
+                                       number, &trial->error);
+  const uint64_t count = opsrt_result_count(trial->outputs);
+  for (uint64_t i = 0; i < count && status == OPS_OK; ++i) {
+    status = oc_bake_folder_data(&folder, "output", i, path, &trial->error);
+    if (status == OPS_OK) {
+      status = opsrt_value_write(path, opsrt_result_output(trial->outputs, i), &trial->error);
+    }
+  }
+  return status == OPS_OK || fail_call(trial, OC_ONNX_CHECK_FILES, status);
+}
+
 // ---- Data sets ------------------------------------------------------------------------------
 
 static bool judge_data_set(trial *trial) {
   enter(trial, OC_PHASE_INPUTS);
-  if (!read_inputs(trial) || !read_outputs(trial)) return false;
+  if (!read_inputs(trial)) return false;
+  if (!trial->bench->store && !read_outputs(trial)) return false;
   enter(trial, OC_PHASE_EXECUTE);
   const int32_t status = opsrt_session_run(trial->session, trial->inputs.values,
                                            trial->inputs.count, &trial->outputs, &trial->error);
   if (status != OPS_OK) return fail_call(trial, OC_ONNX_CHECK_RUN, status);
   enter(trial, OC_PHASE_COMPARE);
+  if (trial->bench->store) return store_outputs(trial);
   return trial->drawn ? check_draws(trial) : compare_outputs(trial);
 }
 
 static bool run_data_set(trial *trial, unsigned number) {
-  snprintf(trial->data_set, sizeof trial->data_set, "test_data_set_%u", number);
+  snprintf(trial->data_set, sizeof trial->data_set, DATA_SET "%u", number);
   const bool passed = judge_data_set(trial);
   opsrt_result_destroy(trial->outputs);
   trial->outputs = NULL;

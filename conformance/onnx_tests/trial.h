@@ -22,6 +22,8 @@ typedef struct oc_onnx_bench {
   size_t provider_count;
   const char *provider_dir;
   int nodes;  // as oc_nodes_file gives it
+  const char
+      *store;  // a folder that receives the outputs, which are not judged then; NULL else
 } oc_onnx_bench;
 
 // A model that cannot be loaded or run is FAIL: nothing of the suites is left out.

@@ -52,7 +52,7 @@ static int32_t stage_as(const char *directory, const opsrt_value *value, const c
                         (uint64_t)getpid() * 1000 + index, suffix);
   if (!file->path || !file->staged)
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a file name");
-  return opsrt_tensor_write(file->staged, value, error);
+  return opsrt_value_write(file->staged, value, error);
 }
 
 static void forget(output_file *file) {

@@ -114,42 +114,50 @@ static void fill_message(const rt_model_tensor *tensor, char *name,
   out->raw_data = (ProtobufCBinaryData){(size_t)tensor->size, (uint8_t *)tensor->data};
 }
 
-static int32_t pack_and_write(const char *path, const Onnx__TensorProto *message,
-                              ops_error *error) {
+static int32_t pack_message(const Onnx__TensorProto *message, uint8_t **out_bytes,
+                            uint64_t *out_size, ops_error *error) {
   const size_t size = protobuf_c_message_get_packed_size(&message->base);
   if (size > RT_MODEL_MAX_FILE_BYTES)
     return ops_error_set(
         error, OPS_ERROR_INVALID_ARGUMENT,
-        "%s would have %zu bytes; expected at most 2 GiB - 1 in a TensorProto, "
-        "write a .npy",
-        path, size);
-  uint8_t *bytes = malloc(size ? size : 1);
-  if (!bytes)
-    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for %zu bytes to write %s",
-                         size, path);
-  protobuf_c_message_pack(&message->base, bytes);
-  const rt_model_file part = {bytes, size};
-  const int32_t status = rt_model_file_write(path, &part, 1, error);
-  free(bytes);
-  return status;
+        "a TensorProto would have %zu bytes; expected at most 2 GiB - 1, write a .npy", size);
+  *out_bytes = malloc(size ? size : 1);
+  if (!*out_bytes)
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for %zu bytes to write",
+                         size);
+  *out_size = protobuf_c_message_pack(&message->base, *out_bytes);
+  return OPS_OK;
 }
 
-static int32_t write_proto(const char *path, const rt_model_tensor *tensor, ops_error *error) {
+int32_t rt_tensor_file_pack(const rt_model_tensor *tensor, uint8_t **out_bytes,
+                            uint64_t *out_size, ops_error *error) {
   const int is_string = tensor->elem_type == OPS_TYPE_STRING;
   const size_t count = is_string ? (size_t)tensor->element_count : 0;
   char *name = strndup(tensor->name.data ? tensor->name.data : "", (size_t)tensor->name.size);
   ProtobufCBinaryData *strings = calloc(count ? count : 1, sizeof *strings);
   int32_t status;
+  *out_bytes = NULL;
   if (!name || !strings) {
-    status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory to write %s", path);
+    status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory to write a tensor");
     goto cleanup;
   }
   Onnx__TensorProto message;
   fill_message(tensor, name, strings, &message);
-  status = pack_and_write(path, &message, error);
+  status = pack_message(&message, out_bytes, out_size, error);
 cleanup:
   free(strings);
   free(name);
+  return status;
+}
+
+static int32_t write_proto(const char *path, const rt_model_tensor *tensor, ops_error *error) {
+  uint8_t *bytes = NULL;
+  uint64_t size = 0;
+  int32_t status = rt_tensor_file_pack(tensor, &bytes, &size, error);
+  if (status != OPS_OK) return ops_error_prefix(error, "%s", path);
+  const rt_model_file part = {bytes, size};
+  status = rt_model_file_write(path, &part, 1, error);
+  free(bytes);
   return status;
 }
 

@@ -28,4 +28,8 @@ void rt_tensor_file_destroy(rt_tensor_file *file);
 // no such type; INVALID_ARGUMENT if a TensorProto would exceed RT_MODEL_MAX_FILE_BYTES.
 int32_t rt_tensor_file_write(const char *path, const rt_model_tensor *tensor, ops_error *error);
 
+// The bytes of the TensorProto; the caller frees *out_bytes, NULL on failure.
+int32_t rt_tensor_file_pack(const rt_model_tensor *tensor, uint8_t **out_bytes,
+                            uint64_t *out_size, ops_error *error);
+
 #endif  // RT_MODEL_TENSOR_FILE_H_

@@ -10,10 +10,12 @@
 #include <inttypes.h>
 #include <ops_support/error.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/decode.h"
 #include "model/file.h"
 #include "model/npy.h"
+#include "model/tensor_file.h"
 
 typedef struct loaded_value {
   rt_value_file file;  // first: an rt_value_file is the address of this struct
@@ -217,4 +219,106 @@ void rt_value_file_destroy(rt_value_file *file) {
   rt_model_external_finish(&loaded->decoder.external);
   rt_model_arena_finish(&loaded->decoder.arena);
   free(loaded);
+}
+
+// --- Writing -------------------------------------------------------------------------------
+
+#define WIRE_VARINT 0
+#define WIRE_BYTES 2
+#define MAX_VARINT 10
+
+// SequenceProto.DataType and OptionalProto.DataType.
+#define ELEM_TENSOR 1
+#define ELEM_SEQUENCE 3
+#define ELEM_OPTIONAL 5
+
+typedef struct buffer {
+  uint8_t *data;
+  uint64_t size;
+  ops_error *error;
+} buffer;
+
+static int32_t append(buffer *out, const void *bytes, uint64_t size) {
+  if (size > RT_MODEL_MAX_FILE_BYTES - out->size)
+    return ops_error_set(out->error, OPS_ERROR_INVALID_ARGUMENT,
+                         "the value has more than 2 GiB - 1 bytes (RT_MODEL_MAX_FILE_BYTES)");
+  uint8_t *data = realloc(out->data, (size_t)(out->size + size + 1));
+  if (!data) return ops_error_set(out->error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a value");
+  if (size) memcpy(data + out->size, bytes, (size_t)size);
+  out->data = data;
+  out->size += size;
+  return OPS_OK;
+}
+
+static int32_t append_varint(buffer *out, uint64_t value) {
+  uint8_t bytes[MAX_VARINT];
+  uint64_t size = 0;
+  do {
+    const uint8_t more = value > 0x7f ? 0x80 : 0;
+    bytes[size++] = (uint8_t)(value & 0x7f) | more;
+    value >>= 7;
+  } while (value);
+  return append(out, bytes, size);
+}
+
+static int32_t append_field(buffer *out, uint64_t number, const buffer *payload) {
+  OPS_RETURN_IF_ERROR(append_varint(out, number << 3 | WIRE_BYTES));
+  OPS_RETURN_IF_ERROR(append_varint(out, payload->size));
+  return append(out, payload->data, payload->size);
+}
+
+static int32_t pack_list(const rt_model_value *value, int32_t depth, buffer *out);
+
+static int32_t pack_element(const rt_model_value *value, int32_t depth, uint64_t *out_number,
+                            buffer *out) {
+  if (value->kind == RT_MODEL_TYPE_TENSOR) {
+    *out_number = FIELD_TENSOR;
+    return rt_tensor_file_pack(&value->tensor, &out->data, &out->size, out->error);
+  }
+  *out_number = value->kind == RT_MODEL_TYPE_SEQUENCE ? FIELD_SEQUENCE : FIELD_OPTIONAL;
+  return pack_list(value, depth + 1, out);
+}
+
+static uint64_t elem_type_of(const rt_model_value *list) {
+  if (list->count == 0 || list->items[0].kind == RT_MODEL_TYPE_TENSOR) return ELEM_TENSOR;
+  return list->items[0].kind == RT_MODEL_TYPE_SEQUENCE ? ELEM_SEQUENCE : ELEM_OPTIONAL;
+}
+
+// The fields of a SequenceProto or OptionalProto.
+static int32_t pack_list(const rt_model_value *list, int32_t depth, buffer *out) {
+  if (depth > RT_MODEL_MAX_NESTING)
+    return ops_error_set(out->error, OPS_ERROR_INVALID_MODEL,
+                         "values are nested deeper than %d (RT_MODEL_MAX_NESTING)",
+                         RT_MODEL_MAX_NESTING);
+  OPS_RETURN_IF_ERROR(append_varint(out, FIELD_ELEM_TYPE << 3 | WIRE_VARINT));
+  OPS_RETURN_IF_ERROR(append_varint(out, elem_type_of(list)));
+  for (uint32_t i = 0; i < list->count; ++i) {
+    buffer item = {.error = out->error};
+    uint64_t number = 0;
+    int32_t status = OPS_OK;
+    if (list->items[i].kind != list->items[0].kind)
+      status = ops_error_set(out->error, OPS_ERROR_INVALID_MODEL,
+                             "element %u of a sequence is of another kind than the first", i);
+    if (status == OPS_OK) status = pack_element(&list->items[i], depth, &number, &item);
+    if (status == OPS_OK) status = append_field(out, number, &item);
+    free(item.data);
+    OPS_RETURN_IF_ERROR(status);
+  }
+  return OPS_OK;
+}
+
+int32_t rt_value_file_write(const char *path, const rt_model_value *value, ops_error *error) {
+  if (value->kind == RT_MODEL_TYPE_TENSOR)
+    return rt_tensor_file_write(path, &value->tensor, error);
+  const size_t length = strlen(path);
+  if (length >= 4 && strcmp(path + length - 4, ".npy") == 0)
+    return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
+                         "%s: numpy's format holds tensors only; write a .pb", path);
+  buffer out = {.error = error};
+  int32_t status = pack_list(value, 0, &out);
+  if (status != OPS_OK) ops_error_prefix(error, "%s", path);
+  const rt_model_file part = {out.data, out.size};
+  if (status == OPS_OK) status = rt_model_file_write(path, &part, 1, error);
+  free(out.data);
+  return status;
 }

@@ -28,4 +28,10 @@ int32_t rt_value_file_read_bytes(const void *data, uint64_t size, int32_t kind,
                                  rt_value_file **out_file, ops_error *error);
 void rt_value_file_destroy(rt_value_file *file);  // accepts NULL
 
+// Writes a value, a tensor as rt_tensor_file_write does. UNSUPPORTED for a sequence or optional
+// whose `path` ends in ".npy"; INVALID_MODEL for one that is nested too deep or whose elements
+// differ in kind, which the format cannot say. A file of that name is replaced only when the
+// new one is complete.
+int32_t rt_value_file_write(const char *path, const rt_model_value *value, ops_error *error);
+
 #endif  // RT_MODEL_VALUE_FILE_H_

@@ -7,8 +7,10 @@
 #include <ops_support/error.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 // cmocka needs the headers above first
 #include <cmocka.h>
 
@@ -41,6 +43,51 @@ static void sequences_hold_their_tensors(void **state) {
   assert_int_equal(tensor->dims[0], 2);
   assert_int_equal(((const int64_t *)tensor->data)[1], 2);
   rt_value_file_destroy(file);
+}
+
+// What is written is what was read, byte for byte, but for the name.
+static void assert_round_trip(const uint8_t *bytes, uint64_t size, int32_t kind) {
+  char path[] = "/tmp/value_file_XXXXXX";
+  uint8_t written[256];
+  rt_value_file *file = NULL;
+  const int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  assert_int_equal(read_value(bytes, size, kind, &file, NULL), OPS_OK);
+  assert_int_equal(rt_value_file_write(path, &file->value, NULL), OPS_OK);
+  rt_value_file_destroy(file);
+  FILE *stream = fopen(path, "rb");
+  assert_non_null(stream);
+  const size_t count = fread(written, 1, sizeof written, stream);
+  fclose(stream);
+  close(fd);
+  unlink(path);
+  assert_int_equal(count, size);
+  assert_memory_equal(written, bytes, size);
+}
+
+static void lists_are_written(void **state) {
+  (void)state;
+  static const uint8_t none[] = {0x10, 1};
+  static const uint8_t two[] = {0x10, 1, 0x1a, TENSOR_SIZE, TENSOR, 0x1a, TENSOR_SIZE, TENSOR};
+  static const uint8_t deep[] = {0x10, 3,    0x2a,        TENSOR_SIZE + 4, 0x10,
+                                 1,    0x1a, TENSOR_SIZE, TENSOR};
+  assert_round_trip(none, sizeof none, RT_MODEL_TYPE_SEQUENCE);
+  assert_round_trip(none, sizeof none, RT_MODEL_TYPE_OPTIONAL);
+  assert_round_trip(two, sizeof two, RT_MODEL_TYPE_SEQUENCE);
+  assert_round_trip(deep, sizeof deep, RT_MODEL_TYPE_OPTIONAL);
+}
+
+static void what_the_format_lacks_is_not_written(void **state) {
+  (void)state;
+  rt_model_value items[2] = {{.kind = RT_MODEL_TYPE_SEQUENCE},
+                             {.kind = RT_MODEL_TYPE_OPTIONAL}};
+  const rt_model_value mixed = {.kind = RT_MODEL_TYPE_SEQUENCE, .items = items, .count = 2};
+  ops_error error = OPS_ERROR_INIT;
+  assert_int_equal(rt_value_file_write("/tmp/mixed.pb", &mixed, &error),
+                   OPS_ERROR_INVALID_MODEL);
+  assert_non_null(strstr(error.message, "element 1"));
+  assert_int_equal(access("/tmp/mixed.pb", F_OK), -1);
+  assert_int_equal(rt_value_file_write("/tmp/a.npy", &mixed, &error), OPS_ERROR_UNSUPPORTED);
 }
 
 static void optionals_may_be_empty(void **state) {
@@ -108,6 +155,8 @@ static void refusals_say_why(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sequences_hold_their_tensors),
+      cmocka_unit_test(lists_are_written),
+      cmocka_unit_test(what_the_format_lacks_is_not_written),
       cmocka_unit_test(optionals_may_be_empty),
       cmocka_unit_test(damaged_files_are_refused),
       cmocka_unit_test(refusals_say_why),

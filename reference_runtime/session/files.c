@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values in files: tensors both ways; sequences and optionals are read. Nodes as models.
+// Values in files, nodes as models.
 #include <ops_support/error.h>
 #include <ops_support/tensor.h>
 #include <stdlib.h>
@@ -140,12 +140,92 @@ void opsrt_tensor_destroy(opsrt_tensor *tensor) {
 
 // ---- Writing --------------------------------------------------------------------------------
 
+static int32_t take_arg(const ops_arg *arg, rt_model_value *out, ops_error *error);
+
+static void release_items(rt_model_value *value) {
+  for (uint32_t i = 0; i < value->count; ++i) release_items(&value->items[i]);
+  free(value->items);
+  if (value->tensor.elem_type == OPS_TYPE_STRING) free((void *)value->tensor.strings);
+}
+
+// The shape stays that of the object; the array of texts is owned by `out`.
+static int32_t take_strings(const ops_value *object, rt_model_value *out, ops_error *error) {
+  const ops_value_api *api = &ops_value_accessors;
+  rt_model_tensor *tensor = &out->tensor;
+  tensor->elem_type = OPS_TYPE_STRING;
+  OPS_RETURN_IF_ERROR(api->strings_shape(object, &tensor->rank, &tensor->dims, error));
+  tensor->element_count = 1;
+  for (int32_t i = 0; i < tensor->rank; ++i) tensor->element_count *= tensor->dims[i];
+  ops_str *texts = calloc((size_t)tensor->element_count + 1, sizeof *texts);
+  if (!texts) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "strings");
+  tensor->strings = texts;
+  for (int64_t i = 0; i < tensor->element_count; ++i)
+    OPS_RETURN_IF_ERROR(api->string_get(object, (uint64_t)i, &texts[i], error));
+  return OPS_OK;
+}
+
+static int32_t take_items(const ops_value *object, uint64_t count, rt_model_value *out,
+                          ops_error *error) {
+  const ops_value_api *api = &ops_value_accessors;
+  const int sequence = out->kind == RT_MODEL_TYPE_SEQUENCE;
+  if (count > UINT32_MAX)
+    return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "more than 2^32 - 1 elements");
+  out->items = calloc((size_t)count + 1, sizeof *out->items);
+  if (!out->items) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "elements");
+  for (uint64_t i = 0; i < count; ++i) {
+    ops_arg arg;
+    OPS_RETURN_IF_ERROR(sequence ? api->sequence_get(object, i, &arg, error)
+                                 : api->optional_get(object, &arg, error));
+    ++out->count;
+    OPS_RETURN_IF_ERROR(take_arg(&arg, &out->items[i], error));
+  }
+  return OPS_OK;
+}
+
+// Sequences and optionals; the values that they hold are borrowed.
+static int32_t take_object(const ops_value *object, rt_model_value *out, ops_error *error) {
+  const ops_value_api *api = &ops_value_accessors;
+  uint64_t count = 1;
+  ops_arg item;
+  switch (api->kind(object)) {
+    case OPS_VALUE_STRINGS:
+      out->kind = RT_MODEL_TYPE_TENSOR;
+      return take_strings(object, out, error);
+    case OPS_VALUE_SEQUENCE:
+      out->kind = RT_MODEL_TYPE_SEQUENCE;
+      OPS_RETURN_IF_ERROR(api->sequence_size(object, &count, error));
+      return take_items(object, count, out, error);
+    case OPS_VALUE_OPTIONAL:
+      out->kind = RT_MODEL_TYPE_OPTIONAL;
+      OPS_RETURN_IF_ERROR(api->optional_get(object, &item, error));
+      return take_items(object, item.kind != OPS_ARG_ABSENT, out, error);
+    default:
+      return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "maps are not written to files");
+  }
+}
+
+// Tensors in objects are dense and in host memory.
+static int32_t take_arg(const ops_arg *arg, rt_model_value *out, ops_error *error) {
+  if (arg->kind == OPS_ARG_VALUE) return take_object(arg->value, out, error);
+  const ops_tensor *tensor = &arg->tensor;
+  out->kind = RT_MODEL_TYPE_TENSOR;
+  out->tensor = (rt_model_tensor){
+      .elem_type = tensor->type,
+      .rank = tensor->rank,
+      .dims = tensor->dims,
+      .element_count = 1,
+      .data = tensor->byte_size ? (const char *)tensor->memory + tensor->byte_offset : NULL,
+      .size = tensor->byte_size};
+  for (int32_t i = 0; i < tensor->rank; ++i) out->tensor.element_count *= tensor->dims[i];
+  return OPS_OK;
+}
+
 int32_t opsrt_tensor_write(const char *path, const opsrt_value *tensor, ops_error *error) {
   const int32_t kind = tensor->kind;
   if (kind != 0 && kind != OPS_VALUE_TENSOR && kind != OPS_VALUE_STRINGS)
     return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                         "'%s': value '%s' is no tensor, and only tensors are written to files",
-                         path, tensor->name ? tensor->name : "");
+                         "'%s': value '%s' is no tensor; use opsrt_value_write", path,
+                         tensor->name ? tensor->name : "");
   rt_model_tensor out = {.elem_type = tensor->type,
                          .rank = tensor->rank,
                          .dims = tensor->dims,
@@ -156,6 +236,18 @@ int32_t opsrt_tensor_write(const char *path, const opsrt_value *tensor, ops_erro
   if (tensor->name) out.name = (ops_str){tensor->name, strlen(tensor->name)};
   for (int32_t i = 0; i < tensor->rank; ++i) out.element_count *= tensor->dims[i];
   return rt_tensor_file_write(path, &out, error);
+}
+
+int32_t opsrt_value_write(const char *path, const opsrt_value *value, ops_error *error) {
+  if (!value->value || value->kind == OPS_VALUE_TENSOR || value->kind == OPS_VALUE_STRINGS)
+    return opsrt_tensor_write(path, value, error);
+  rt_model_value out = {0};
+  int32_t status = take_object(value->value, &out, error);
+  if (status != OPS_OK)
+    ops_error_prefix(error, "'%s': value '%s'", path, value->name ? value->name : "");
+  if (status == OPS_OK) status = rt_value_file_write(path, &out, error);
+  release_items(&out);
+  return status;
 }
 
 int32_t opsrt_model_write_node(const char *path, const ops_node *node, ops_error *error) {

@@ -146,6 +146,9 @@ int32_t opsrt_value_read(const char *path, int32_t kind, opsrt_tensor **out_tens
 // Writes a tensor (also of strings, in a TensorProto): numpy's format if `path` ends in ".npy".
 // The file appears whole or not at all.
 int32_t opsrt_tensor_write(const char *path, const opsrt_value *tensor, ops_error *error);
+// The same for a value of any kind but MAP; what is no tensor goes into a SequenceProto or
+// OptionalProto, never into numpy's format (UNSUPPORTED).
+int32_t opsrt_value_write(const char *path, const opsrt_value *value, ops_error *error);
 
 // ---- What a session did ---------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "half_block.h"
+#include "limited.h"
 #include "nd.h"
 #include "ops_table.h"
 #include "vec.h"
@@ -40,6 +41,7 @@ typedef struct binary_row binary_row;
 typedef struct binary_kernel {
   ops_kernel base;
   const binary_row *row;
+  cpu_limited limited;
 } binary_kernel;
 
 // Pass k combines the running result with input k + 1; the running result of pass 0 is input 0.
@@ -59,12 +61,24 @@ static const binary_row *find_row(ops_str op) {
 }
 
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
-  (void)node;
-  ((binary_kernel *)kernel)->row = find_row(kernel->def->op);
-  if (!((binary_kernel *)kernel)->row)
+  binary_kernel *own = (binary_kernel *)kernel;
+  own->row = find_row(kernel->def->op);
+  if (!own->row)
     return ops_error_set(error, OPS_ERROR_INTERNAL, "cpu: no loop for %.*s",
                          OPS_STR_FMT(kernel->def->op));
+  cpu_limited_read(node, &own->limited);
   return OPS_OK;
+}
+
+// The shape of input `index`, brought into place where the broadcast is limited.
+static int32_t read_shape(const ops_kernel *kernel, const ops_prepare_request *request,
+                          int32_t index, cpu_shape *out_shape, ops_error *error) {
+  cpu_shape first;
+  cpu_input_shape(request, (uint64_t)index, out_shape);
+  if (index == 0) return OPS_OK;
+  cpu_input_shape(request, 0, &first);
+  return cpu_limited_align(kernel, &((const binary_kernel *)kernel)->limited, &first, out_shape,
+                           error);
 }
 
 static int32_t broadcast_all(const ops_kernel *kernel, const ops_prepare_request *request,
@@ -72,7 +86,7 @@ static int32_t broadcast_all(const ops_kernel *kernel, const ops_prepare_request
   cpu_input_shape(request, 0, out_shape);
   for (int32_t i = 1; i < kernel->input_count; ++i) {
     cpu_shape next;
-    cpu_input_shape(request, (uint64_t)i, &next);
+    OPS_RETURN_IF_ERROR(read_shape(kernel, request, i, &next, error));
     out_shape->rank = ops_broadcast_dims(out_shape->rank, out_shape->dims, next.rank, next.dims,
                                          out_shape->dims);
     if (out_shape->rank < 0)
@@ -102,7 +116,7 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   const int64_t size = cpu_type_size(own->type);
   cpu_shape a, b;
   cpu_input_shape(request, 0, &a);
-  if (kernel->input_count > 1) cpu_input_shape(request, 1, &b);
+  if (kernel->input_count > 1) OPS_RETURN_IF_ERROR(read_shape(kernel, request, 1, &b, error));
   plan_pass(&own->nd, &own->y, &a, kernel->input_count > 1 ? &b : NULL, row->to_bool ? 1 : size,
             size);
   if (row->one_way && (own->y.rank != a.rank || cpu_count(&own->y) != cpu_count(&a)))

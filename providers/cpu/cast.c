@@ -3,6 +3,7 @@
 // Cast between numbers and bool, in blocks through one of three wide types: int64, uint64 or
 // double, none of which loses anything of its sources. Narrowing to float16 and bfloat16 goes
 // through a float that was rounded to odd, so that the value is rounded once in effect.
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,10 +22,26 @@ typedef struct cast_prepared {
   int32_t from;
 } cast_prepared;
 
+// Before opset 6 `to` is the name of a type in capitals.
+static int32_t named_type(ops_str name) {
+  char text[16];
+  if (name.size >= sizeof text) return 0;
+  for (size_t i = 0; i < name.size; ++i) {
+    if (name.data[i] >= 'a' && name.data[i] <= 'z') return 0;
+    text[i] = (char)tolower((unsigned char)name.data[i]);
+  }
+  text[name.size] = '\0';
+  for (int32_t type = 1; type <= OPS_TYPE_UINT64; ++type)
+    if (strcmp(text, ops_type_name(type)) == 0) return type;
+  return 0;
+}
+
 static int32_t target_type(const ops_node *node) {
   const ops_operand *like =
       ops_str_equal(node->op, "CastLike") ? ops_node_input(node, 1) : NULL;
-  return like ? like->type->type : (int32_t)ops_node_int(node, "to", 0);
+  if (like) return like->type->type;
+  return node->opset < 6 ? named_type(ops_node_string(node, "to", (ops_str)OPS_STR("")))
+                         : (int32_t)ops_node_int(node, "to", 0);
 }
 
 static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {

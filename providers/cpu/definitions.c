@@ -73,7 +73,8 @@
 #define COMPARE(op, since, types)                                   \
   OWN(op, since, 0, binary, INPUTS(IN("A", types), IN("B", types)), \
       OUTPUTS(ARG("C", "T1", BOOL, 0)))
-// Later inputs are read after the output has been written for the first time: never in place.
+// Up to opset 7 their inputs have one shape. Later inputs are read after the output has been
+// written for the first time: never in place.
 #define FOLD(op, since, types) \
   OWN(op, since, 0, binary, INPUTS(MANY("data_0", types)), OUTPUTS(IN("result", types)))
 
@@ -121,33 +122,33 @@ static const ops_kernel_def kKernels[] = {
         OUTPUTS(IN("output", NUMBERS)), IN_PLACE(MAY_ALIAS(0))),
 
     // Arithmetic, comparisons, logic.
-    BINARY("Add", 7, NUMBERS),
-    BINARY("Sub", 7, NUMBERS),
-    BINARY("Mul", 7, NUMBERS),
-    BINARY("Div", 7, NUMBERS),
-    OWN("PRelu", 7, 0, binary, INPUTS(IN("X", FLOATS | INDEX), IN("slope", FLOATS | INDEX)),
+    BINARY("Add", 1, NUMBERS),
+    BINARY("Sub", 1, NUMBERS),
+    BINARY("Mul", 1, NUMBERS),
+    BINARY("Div", 1, NUMBERS),
+    OWN("PRelu", 1, 0, binary, INPUTS(IN("X", FLOATS | INDEX), IN("slope", FLOATS | INDEX)),
         OUTPUTS(IN("Y", FLOATS | INDEX)), IN_PLACE(MAY_ALIAS(0))),
-    FOLD("Min", 8, NUMBERS),
-    FOLD("Max", 8, NUMBERS),
-    FOLD("Sum", 8, F32 | F64),
-    FOLD("Mean", 8, F32 | F64),
-    COMPARE("Equal", 7, NUMBERS | BOOL),
-    COMPARE("Less", 7, NUMBERS),
+    FOLD("Min", 1, NUMBERS),
+    FOLD("Max", 1, NUMBERS),
+    FOLD("Sum", 1, F32 | F64),
+    FOLD("Mean", 1, F32 | F64),
+    COMPARE("Equal", 1, NUMBERS | BOOL),
+    COMPARE("Less", 1, NUMBERS),
     COMPARE("LessOrEqual", 12, NUMBERS),
-    COMPARE("Greater", 7, NUMBERS),
+    COMPARE("Greater", 1, NUMBERS),
     COMPARE("GreaterOrEqual", 12, NUMBERS),
-    COMPARE("And", 7, BOOL),
-    COMPARE("Or", 7, BOOL),
-    COMPARE("Xor", 7, BOOL),
+    COMPARE("And", 1, BOOL),
+    COMPARE("Or", 1, BOOL),
+    COMPARE("Xor", 1, BOOL),
 
-    OWN("Pow", 7, 11, pow, INPUTS(IN("X", F32 | F64), IN("Y", F32 | F64)),
+    OWN("Pow", 1, 11, pow, INPUTS(IN("X", F32 | F64), IN("Y", F32 | F64)),
         OUTPUTS(IN("Z", F32 | F64)), IN_PLACE(MAY_ALIAS(0))),
     OWN("Pow", 12, 0, pow, INPUTS(IN("X", F32 | F64), ARG("Y", "T1", F32 | F64 | INDEX, 0)),
         OUTPUTS(IN("Z", F32 | F64)), IN_PLACE(MAY_ALIAS(0))),
     OWN("Where", 9, 0, where,
         INPUTS(ARG("condition", "B", BOOL, 0), IN("X", MOVED), IN("Y", MOVED)),
         OUTPUTS(IN("output", MOVED))),
-    OWN("Cast", 6, 0, cast, INPUTS(ARG("input", "T1", NUMBERS | BOOL, 0)),
+    OWN("Cast", 1, 0, cast, INPUTS(ARG("input", "T1", NUMBERS | BOOL, 0)),
         OUTPUTS(ARG("output", "T2", NUMBERS | BOOL, 0))),
     OWN("CastLike", 15, 0, cast,
         INPUTS(ARG("input", "T1", NUMBERS | BOOL, 0),
@@ -160,13 +161,13 @@ static const ops_kernel_def kKernels[] = {
     OWN("AveragePool", 1, 0, pool, INPUTS(IN("X", F32)), OUTPUTS(IN("Y", F32))),
     OWN("GlobalAveragePool", 1, 0, global_pool, INPUTS(IN("X", F32)), OUTPUTS(IN("Y", F32))),
     OWN("GlobalMaxPool", 1, 0, global_pool, INPUTS(IN("X", F32)), OUTPUTS(IN("Y", F32))),
-    OWN("BatchNormalization", 7, 0, normalization,
+    OWN("BatchNormalization", 1, 0, normalization,
         INPUTS(IN("X", F32), IN("scale", F32), IN("B", F32), IN("input_mean", F32),
                IN("input_var", F32)),
         OUTPUTS(IN("Y", F32), OPTIONAL("running_mean", F32), OPTIONAL("running_var", F32),
                 OPTIONAL("saved_mean", F32), OPTIONAL("saved_var", F32)),
         IN_PLACE(MAY_ALIAS(0))),
-    OWN("InstanceNormalization", 6, 0, normalization,
+    OWN("InstanceNormalization", 1, 0, normalization,
         INPUTS(IN("input", F32), IN("scale", F32), IN("B", F32)), OUTPUTS(IN("output", F32)),
         IN_PLACE(MAY_ALIAS(0))),
     OWN("LayerNormalization", 17, 0, layer_normalization,
@@ -194,7 +195,7 @@ static const ops_kernel_def kKernels[] = {
     // Movement of elements.
     OWN("Identity", 1, 0, reshape, INPUTS(IN("input", MOVED)), OUTPUTS(IN("output", MOVED)),
         IN_PLACE(MAY_ALIAS(0))),
-    OWN("Dropout", 7, 11, reshape, INPUTS(IN("data", MOVED)),
+    OWN("Dropout", 1, 11, reshape, INPUTS(IN("data", MOVED)),
         OUTPUTS(IN("output", MOVED), OPTIONAL("mask", MOVED)), IN_PLACE(MAY_ALIAS(0))),
     OWN("Dropout", 12, 0, reshape,
         INPUTS(IN("data", MOVED), ARG("ratio", "T1", FLOATS, OPS_ARG_OPTIONAL),
@@ -202,6 +203,8 @@ static const ops_kernel_def kKernels[] = {
         OUTPUTS(IN("output", MOVED), ARG("mask", "T2", BOOL, OPS_ARG_OPTIONAL)),
         IN_PLACE(MAY_ALIAS(0))),
     OWN("Flatten", 1, 0, reshape, INPUTS(IN("input", MOVED)), OUTPUTS(IN("output", MOVED)),
+        IN_PLACE(MAY_ALIAS(0))),
+    OWN("Reshape", 1, 4, reshape, INPUTS(IN("data", MOVED)), OUTPUTS(IN("reshaped", MOVED)),
         IN_PLACE(MAY_ALIAS(0))),
     OWN("Reshape", 5, 0, reshape, INPUTS(IN("data", MOVED), SHAPE("shape")),
         OUTPUTS(IN("reshaped", MOVED)), IN_PLACE(MAY_ALIAS(0))),
@@ -231,7 +234,7 @@ static const ops_kernel_def kKernels[] = {
         OUTPUTS(IN("output", MOVED))),
     OWN("Tile", 6, 0, tile, INPUTS(IN("input", MOVED), SHAPE("repeats")),
         OUTPUTS(IN("output", MOVED))),
-    OWN("Pad", 2, 10, pad, INPUTS(IN("data", F32 | F64)), OUTPUTS(IN("output", F32 | F64))),
+    OWN("Pad", 1, 10, pad, INPUTS(IN("data", F32 | F64)), OUTPUTS(IN("output", F32 | F64))),
     OWN("Pad", 11, 0, pad,
         INPUTS(IN("data", MOVED), SHAPE("pads"), OPTIONAL("constant_value", MOVED),
                SHAPE_OPTIONAL("axes")),
@@ -267,7 +270,7 @@ static const ops_kernel_def kKernels[] = {
     DNNL("Conv", 1, 0, conv, INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)),
          OUTPUTS(IN("Y", F32))),
     DNNL("MatMul", 1, 0, matmul, INPUTS(IN("A", F32), IN("B", F32)), OUTPUTS(IN("Y", F32))),
-    DNNL("Gemm", 7, 0, gemm, INPUTS(IN("A", F32), IN("B", F32), OPTIONAL("C", F32)),
+    DNNL("Gemm", 1, 0, gemm, INPUTS(IN("A", F32), IN("B", F32), OPTIONAL("C", F32)),
          OUTPUTS(IN("Y", F32))),
 };
 

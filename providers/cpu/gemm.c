@@ -12,6 +12,7 @@ typedef struct gemm_kernel {
   cpu_dnnl_kernel base;
   int32_t a_transposed, b_transposed;
   float alpha, beta;
+  int32_t equal_c;  // before opset 7 without attribute broadcast: C has the shape of Y
 } gemm_kernel;
 
 typedef struct gemm_prepared {
@@ -30,6 +31,7 @@ static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error
   gemm->b_transposed = ops_node_int(node, "transB", 0) != 0;
   gemm->alpha = ops_node_float(node, "alpha", 1);
   gemm->beta = ops_node_float(node, "beta", 1);
+  gemm->equal_c = node->opset < 7 && ops_node_int(node, "broadcast", 0) == 0;
   cpu_dnnl_kernel_init(&gemm->base, node);
   return OPS_OK;
 }
@@ -64,6 +66,9 @@ static int32_t plan_c(const gemm_kernel *gemm, const ops_prepare_request *reques
   cpu_nd_add_broadcast(&own->nd, y, sizeof(float));
   if (ops_request_input(request, 2)) {
     cpu_input_shape(request, 2, &c);
+    if (gemm->equal_c && (c.rank != 2 || c.dims[0] != y->dims[0] || c.dims[1] != y->dims[1]))
+      return cpu_invalid(&gemm->base.base, error, "C must be [%lld, %lld]: broadcast is 0",
+                         (long long)y->dims[0], (long long)y->dims[1]);
     if (c.rank > 2 || ops_broadcast_dims(2, y->dims, c.rank, c.dims, dims) != 2 ||
         dims[0] != y->dims[0] || dims[1] != y->dims[1])
       return cpu_invalid(&gemm->base.base, error, "C does not broadcast to [%lld, %lld]",

@@ -26,6 +26,9 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
     cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE, "training_mode must be 0");
   if (ops_node_int(node, "spatial", 1) != 1)
     cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE, "spatial must be 1");
+  if (node->opset < 7 && ops_str_equal(node->op, "BatchNormalization") &&
+      ops_node_int(node, "is_test", 0) == 0)
+    cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE, "is_test must be 1");
   for (uint64_t i = 1; i < node->output_count; ++i)
     if (ops_node_output(node, i))
       cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE, "outputs of training are not supported");

@@ -39,10 +39,14 @@ static int32_t mode_of(const ops_node *node) {
   return -1;
 }
 
+static const int64_t *attribute_of(const ops_node *node, uint64_t *out_count) {
+  return ops_node_ints(node, node->opset < 2 ? "paddings" : "pads", out_count);
+}
+
 static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
   uint64_t count;
   (void)def;
-  ops_node_ints(node, "pads", &count);
+  attribute_of(node, &count);
   if (mode_of(node) < 0)
     cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE, "mode must be constant, reflect, edge or wrap");
   if (count > 2 * OPS_MAX_RANK)
@@ -53,7 +57,7 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
   pad_kernel *pad = (pad_kernel *)kernel;
   uint64_t count;
-  const int64_t *pads = ops_node_ints(node, "pads", &count);
+  const int64_t *pads = attribute_of(node, &count);
   pad->mode = mode_of(node);
   pad->value = ops_node_float(node, "value", 0);
   pad->attribute_count = (int32_t)count;

@@ -5,8 +5,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "limited.h"
 #include "nd.h"
 #include "ops_table.h"
+
+typedef struct pow_kernel {
+  ops_kernel base;
+  cpu_limited limited;
+} pow_kernel;
 
 typedef struct pow_prepared {
   ops_prepared base;
@@ -14,12 +20,20 @@ typedef struct pow_prepared {
   int32_t base_type, exponent_type;
 } pow_prepared;
 
+static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
+  (void)error;
+  cpu_limited_read(node, &((pow_kernel *)kernel)->limited);
+  return OPS_OK;
+}
+
 static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
                        ops_prepared *prepared, ops_prepare_reply *reply, ops_error *error) {
   pow_prepared *own = (pow_prepared *)prepared;
   cpu_shape x, y, z;
   cpu_input_shape(request, 0, &x);
   cpu_input_shape(request, 1, &y);
+  OPS_RETURN_IF_ERROR(
+      cpu_limited_align(kernel, &((pow_kernel *)kernel)->limited, &x, &y, error));
   own->base_type = cpu_input_type(request, 0);
   own->exponent_type = cpu_input_type(request, 1);
   z.rank = ops_broadcast_dims(x.rank, x.dims, y.rank, y.dims, z.dims);
@@ -89,7 +103,8 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
   return OPS_OK;
 }
 
-const cpu_op cpu_pow_op = {.kernel_size = sizeof(ops_kernel),
+const cpu_op cpu_pow_op = {.kernel_size = sizeof(pow_kernel),
                            .prepared_size = sizeof(pow_prepared),
+                           .create = create,
                            .prepare = prepare,
                            .execute = execute};

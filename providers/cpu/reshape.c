@@ -16,7 +16,7 @@ typedef int32_t (*shape_fn)(const reshape_kernel *kernel, const ops_prepare_requ
 struct reshape_kernel {
   ops_kernel base;
   shape_fn shape;
-  cpu_list axes;
+  cpu_list list;  // axes or shape
   int64_t axis;
   int32_t allow_zero;
 };
@@ -52,7 +52,7 @@ static int32_t shape_squeeze(const reshape_kernel *kernel, const ops_prepare_req
                              const cpu_shape *x, cpu_shape *out_shape, ops_error *error) {
   cpu_list axes;
   uint8_t marked[OPS_MAX_RANK];
-  OPS_RETURN_IF_ERROR(cpu_list_resolve(&kernel->base, &kernel->axes, request, 1, &axes, error));
+  OPS_RETURN_IF_ERROR(cpu_list_resolve(&kernel->base, &kernel->list, request, 1, &axes, error));
   OPS_RETURN_IF_ERROR(cpu_list_mark_axes(&kernel->base, &axes, x->rank, marked, error));
   out_shape->rank = 0;
   for (int32_t i = 0; i < x->rank; ++i) {
@@ -69,7 +69,7 @@ static int32_t shape_unsqueeze(const reshape_kernel *kernel, const ops_prepare_r
                                const cpu_shape *x, cpu_shape *out_shape, ops_error *error) {
   cpu_list axes;
   uint8_t marked[OPS_MAX_RANK];
-  OPS_RETURN_IF_ERROR(cpu_list_resolve(&kernel->base, &kernel->axes, request, 1, &axes, error));
+  OPS_RETURN_IF_ERROR(cpu_list_resolve(&kernel->base, &kernel->list, request, 1, &axes, error));
   if (axes.count < 0) return cpu_invalid(&kernel->base, error, "axes are missing");
   out_shape->rank = x->rank + axes.count;
   if (out_shape->rank > OPS_MAX_RANK)
@@ -98,8 +98,12 @@ static int32_t infer_dim(const reshape_kernel *kernel, int64_t count, int32_t un
 static int32_t shape_reshape(const reshape_kernel *kernel, const ops_prepare_request *request,
                              const cpu_shape *x, cpu_shape *out_shape, ops_error *error) {
   int32_t unknown = -1;
+  cpu_list target;
   OPS_RETURN_IF_ERROR(
-      cpu_ints(&kernel->base, request, 1, out_shape->dims, &out_shape->rank, error));
+      cpu_list_resolve(&kernel->base, &kernel->list, request, 1, &target, error));
+  if (target.count < 0) return cpu_invalid(&kernel->base, error, "the shape is missing");
+  out_shape->rank = target.count;
+  memcpy(out_shape->dims, target.values, sizeof *target.values * (size_t)target.count);
   for (int32_t i = 0; i < out_shape->rank; ++i) {
     int64_t *dim = &out_shape->dims[i];
     if (*dim == 0 && !kernel->allow_zero) {
@@ -134,19 +138,26 @@ static int known_false(const ops_operand *operand) {
          *(const uint8_t *)ops_tensor_data(tensor) == 0;
 }
 
+// The attribute that old opsets have: Reshape its shape, all others axes.
+static const char *list_name(ops_str op) {
+  return ops_str_equal(op, "Reshape") ? "shape" : "axes";
+}
+
 static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
-  cpu_list_claim(node, "axes", out_claim);
+  cpu_list_claim(node, list_name(node->op), out_claim);
   if (!ops_str_equal(def->op, "Dropout")) return;
   if (!known_false(ops_node_input(node, 2)))
     cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE,
                "training_mode must be absent or a constant false");
+  if (node->opset < 7 && ops_node_int(node, "is_test", 0) == 0)
+    cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE, "is_test must be 1");
   if (node->opset < 12 && ops_node_output(node, 1))
     cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE, "the mask is supported from opset 12 on");
 }
 
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
   reshape_kernel *own = (reshape_kernel *)kernel;
-  cpu_list_read(node, "axes", &own->axes);
+  cpu_list_read(node, list_name(node->op), &own->list);
   own->axis = ops_node_int(node, "axis", 1);
   own->allow_zero = ops_node_int(node, "allowzero", 0) != 0;
   for (size_t i = 0; i < sizeof kRows / sizeof *kRows; ++i)

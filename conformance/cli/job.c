@@ -199,6 +199,7 @@ static int32_t open_models(void *context, oc_beacon *beacon, void **out_state,
   if (!bench) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a bench");
   split_options(job->options, bench->options);
   bench->onnx = (oc_onnx_bench){.suite = job->suite,
+                                .expand_functions = job->options->expand_functions,
                                 .beacon = beacon,
                                 .providers = {{.name = job->options->provider,
                                                .options = bench->options,

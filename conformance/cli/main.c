@@ -217,7 +217,8 @@ static oc_report_setup setup_of(const session *run) {
                            .tier = options->tier,
                            .seed = options->seed,
                            .jobs = options->jobs,
-                           .timeout = options->timeout};
+                           .timeout = options->timeout,
+                           .expand_functions = options->expand_functions};
 }
 
 static int32_t run_cases(session *run, ops_error *error) {

@@ -194,6 +194,15 @@ static int32_t read_report(oc_options *options, const char *name, const char *te
   return bad(name, text, "json:FILE or junit:FILE", error);
 }
 
+static int32_t read_expand_functions(oc_options *options, const char *name, const char *text,
+                                     ops_error *error) {
+  (void)name;
+  (void)text;
+  (void)error;
+  options->expand_functions = true;
+  return OPS_OK;
+}
+
 static int32_t read_help(oc_options *options, const char *name, const char *text,
                          ops_error *error) {
   (void)name;
@@ -230,6 +239,10 @@ static const option_row kOptions[] = {
      "test_data_set_*) through the runtime, with the oracle behind the provider for what it "
      "lacks",
      read_onnx_tests, false},
+    {"expand-functions", NULL,
+     "with --onnx-tests: run the function that ONNX defines an operator as, where it defines "
+     "one, even where a provider takes the operator",
+     read_expand_functions, false},
     {"require", "FILE", "operators and types that must be supported: UNSUPPORTED becomes FAIL",
      read_require, false},
     {"profile", "NAME", "tolerances: strict, standard (default) or embedded", read_profile,
@@ -373,6 +386,9 @@ static int32_t check_onnx_tests(const oc_options *options, ops_error *error) {
                          "--%s belongs to contracts, --onnx-tests runs none; leave one out",
                          rows[i].name);
   }
+  if (options->expand_functions && !options->onnx_tests)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "--expand-functions is about models; give --onnx-tests too");
   return OPS_OK;
 }
 

@@ -50,7 +50,8 @@ typedef struct oc_options {
   size_t option_count;
   oc_report_file reports[OC_OPTIONS_MAX_LIST];
   size_t report_count;
-  uint64_t given;  // set of rows of the option table
+  uint64_t given;         // set of rows of the option table
+  bool expand_functions;  // with onnx_tests
   bool help;
   bool version;
 } oc_options;

@@ -81,7 +81,8 @@ static bool open_session(trial *trial) {
                                          .provider_count = bench->provider_count,
                                          .provider_dir = bench->provider_dir,
                                          .no_fallback = 1,
-                                         .workers = 1};
+                                         .workers = 1,
+                                         .expand_functions = bench->expand_functions};
   enter(trial, OC_PHASE_PREPARE);
   const int32_t status = opsrt_session_create(&options, &trial->session, &trial->error);
   return status == OPS_OK || fail_call(trial, OC_ONNX_CHECK_SESSION, status);

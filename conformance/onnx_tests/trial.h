@@ -21,7 +21,8 @@ typedef struct oc_onnx_bench {
   opsrt_provider_spec providers[OC_ONNX_MAX_PROVIDERS];  // the one on trial first
   size_t provider_count;
   const char *provider_dir;
-  int nodes;  // as oc_nodes_file gives it
+  bool expand_functions;  // run functions instead of the operators that ONNX defines by them
+  int nodes;              // as oc_nodes_file gives it
   const char
       *store;  // a folder that receives the outputs, which are not judged then; NULL else
 } oc_onnx_bench;

@@ -209,6 +209,7 @@ char *oc_report_repeat(const oc_report *report, const oc_result *result) {
   if (setup->profile != OC_PROFILE_STANDARD) {
     put_option(stream, "profile", oc_profile_name(setup->profile));
   }
+  if (setup->expand_functions) fputs(" --expand-functions", stream);
   fprintf(stream, " --timeout %g", setup->timeout);
   if (!setup->onnx_tests) fprintf(stream, " --seed %" PRIu64, setup->seed);
   if (result->case_index != OC_NO_CASE) {

@@ -39,6 +39,7 @@ typedef struct oc_report_setup {
   uint64_t seed;
   uint32_t jobs;
   double timeout;
+  bool expand_functions;  // with onnx_tests
 } oc_report_setup;
 
 typedef struct oc_report {

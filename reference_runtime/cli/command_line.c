@@ -115,6 +115,12 @@ static int set_follow(cli_options *options, const char *name, const char *value)
   return CLI_OK;
 }
 
+static int set_expand_functions(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->expand_functions = 1;
+  return CLI_OK;
+}
+
 static int set_help(cli_options *options, const char *name, const char *value) {
   (void)name, (void)value;
   options->help = 1;
@@ -147,6 +153,7 @@ static const struct {
     {"--repeat", RUNS_OR_BENCH, 1, store_repeat, 0},
     {"--workers", RUNS_OR_BENCH, 1, store_workers, 0},
     {"--follow", "bench", 0, set_follow, 0},
+    {"--expand-functions", RUNS_OR_BENCH, 0, set_expand_functions, 0},
     {"--help", ALL, 0, set_help, 0},
     {"-h", ALL, 0, set_help, 0},
 };
@@ -231,6 +238,9 @@ static const char help_run[] =
     "  --profile FILE        write a trace for Perfetto or chrome://tracing, print times\n"
     "  --repeat N            run N times and print the time of a run\n"
     "  --workers N           threads that kernels may use; one per core else\n"
+    "  --expand-functions    run the function that ONNX defines an operator as, where it "
+    "defines\n"
+    "                        one, even where a provider takes the operator\n"
     "  --no-memory-reuse     give every value memory of its own\n"
     "\n"
     "Exit code: 0 if the run succeeded, 2 otherwise, with one line on stderr.\n";

@@ -40,6 +40,7 @@ typedef struct cli_options {
   int memory;
   int no_reuse;
   int follow;
+  int expand_functions;
   int help;
 } cli_options;
 

@@ -40,7 +40,8 @@ int32_t cli_open_session(const cli_options *options, opsrt_session **out_session
       .no_fallback = options->no_fallback,
       .profile = options->profile || strcmp(options->command, "profile") == 0,
       .workers = (int32_t)options->workers,
-      .no_memory_reuse = options->no_reuse};
+      .no_memory_reuse = options->no_reuse,
+      .expand_functions = options->expand_functions};
   return opsrt_session_create(&settings, out_session, error);
 }
 

@@ -4,56 +4,35 @@
 //
 // Names are resolved in scopes. A scope belongs to one graph; a body's scope looks on in the
 // scope around it, a function's does not. A name found in the graph around a body is brought in
-// by a capture at every level between. A call of a model-local function opens a scope on the
-// same graph, binds the function's formal names to the call's values and builds the function's
-// nodes in place; the names of what it returns are then bound in the caller's scope.
+// by a capture at every level between. Calls of
+// functions are call.c's.
 #include "graph/build.h"
 
-#include <ops_support/checked.h>
 #include <ops_support/error.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/store.h"
+#include "graph/builder.h"
 
-typedef struct scope scope;
+const rt_value rt_build_omitted;
 
-// A call of a function that is being inlined.
-typedef struct call_frame {
-  const rt_model_function *function;
-  const rt_model_node *call;
-  scope *caller;       // in which the call's attributes and names have their meaning
-  const char *prefix;  // path of calls: "outer/inner"
-} call_frame;
+static int32_t build_body(rt_builder *b, rt_scope *s, const rt_model_graph *source,
+                          rt_graph *parent, uint32_t depth, rt_graph **out_body);
 
-struct scope {
-  rt_names names;  // name -> rt_value, or &omitted_value
-  rt_graph *graph;
-  scope *outer;  // of a body; NULL for the main graph and for functions
-  const call_frame *frame;
-  const rt_model_opset *opsets;
-  size_t opset_count;
-  uint32_t depth;
-};
+void rt_builder_init(rt_builder *b, const rt_graph_options *options, int64_t ir_version,
+                     ops_error *error) {
+  *b = (rt_builder){.ir_version = ir_version, .error = error};
+  if (options) b->limits = *options;
+  if (b->limits.max_nodes == 0) b->limits.max_nodes = RT_GRAPH_DEFAULT_MAX_NODES;
+  if (b->limits.max_depth == 0) b->limits.max_depth = RT_GRAPH_DEFAULT_MAX_DEPTH;
+}
 
-typedef struct builder {
-  const rt_model *model;
-  rt_graph_options limits;
-  rt_store_arena scratch;  // terminated copies of names, lists of operands
-  rt_names functions;      // key -> rt_model_function
-  uint32_t calls;          // inlined so far
-  ops_error *error;
-} builder;
+void rt_builder_finish(rt_builder *b) {
+  rt_names_finish(&b->functions);
+  rt_store_finish(&b->scratch);
+}
 
-// Stands in a scope for an optional input that the caller of a function omitted.
-static const rt_value omitted_value;
-
-static const char *full_name(builder *b, const scope *s, ops_str name);
-static int32_t build_nodes(builder *b, scope *s, const rt_model_node *nodes, size_t count);
-static int32_t build_body(builder *b, scope *s, const rt_model_graph *source, rt_graph *parent,
-                          uint32_t depth, rt_graph **out_body);
-
-static int32_t no_memory(builder *b) {
+int32_t rt_build_no_memory(rt_builder *b) {
   return rt_graph_no_memory(b->error);
 }
 
@@ -63,13 +42,12 @@ static int str_equal(ops_str a, ops_str b) {
   return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-// A terminated copy that lives until the build ends; NULL if memory is exhausted.
-static const char *text_of(builder *b, ops_str string) {
+const char *rt_build_text(rt_builder *b, ops_str string) {
   return rt_store_string(&b->scratch, string.data, string.size);
 }
 
 // How messages call a node: its name, or its operator and first output.
-static const char *label_of(builder *b, const scope *s, const rt_model_node *node) {
+const char *rt_build_label(rt_builder *b, const rt_scope *s, const rt_model_node *node) {
   const ops_str name = node->name.size || !node->output_count ? node->name : node->outputs[0];
   const char *prefix = s->frame ? s->frame->prefix : "";
   const uint64_t room = strlen(prefix) + name.size + node->op_type.size + 16;
@@ -83,7 +61,7 @@ static const char *label_of(builder *b, const scope *s, const rt_model_node *nod
 // --- Types and constants ---------------------------------------------------------------------
 
 // Converts into scratch memory.
-static int32_t convert_type(builder *b, rt_graph *graph, const rt_model_type *from,
+static int32_t convert_type(rt_builder *b, rt_graph *graph, const rt_model_type *from,
                             rt_type *out_type) {
   *out_type = (rt_type){from->kind, from->elem_type, from->rank, NULL, NULL};
   if (from->kind == RT_MODEL_TYPE_NONE) *out_type = (rt_type){0};
@@ -93,13 +71,13 @@ static int32_t convert_type(builder *b, rt_graph *graph, const rt_model_type *fr
   }
   if (from->rank > 0) {
     rt_dim *dims = rt_store_alloc(&b->scratch, (uint64_t)from->rank, sizeof *dims);
-    if (!dims) return no_memory(b);
+    if (!dims) return rt_build_no_memory(b);
     for (int32_t i = 0; i < from->rank; ++i) {
       const rt_model_dim *dim = &from->dims[i];
       // Exporters write "?" for every dimension they do not know.
       const int is_name = dim->param.size > 0 && !str_equal(dim->param, (ops_str)OPS_STR("?"));
-      const char *param = is_name ? text_of(b, dim->param) : NULL;
-      if (is_name && !param) return no_memory(b);
+      const char *param = is_name ? rt_build_text(b, dim->param) : NULL;
+      if (is_name && !param) return rt_build_no_memory(b);
       dims[i] = dim->value >= 0 ? rt_dim_const(dim->value)
                 : param         ? rt_symbols_named(graph->symbols, param)
                                 : rt_dim_unknown();
@@ -108,7 +86,7 @@ static int32_t convert_type(builder *b, rt_graph *graph, const rt_model_type *fr
   }
   if (from->element) {
     rt_type *element = rt_store_alloc(&b->scratch, 1, sizeof *element);
-    if (!element) return no_memory(b);
+    if (!element) return rt_build_no_memory(b);
     OPS_RETURN_IF_ERROR(convert_type(b, graph, from->element, element));
     out_type->element = element;
   }
@@ -139,56 +117,55 @@ static int32_t constant_from_sparse(const rt_model_sparse_tensor *from,
 
 // --- Scopes ----------------------------------------------------------------------------------
 
-// The value `value` of `graph` or of a graph around it, as `graph` sees it.
-static int32_t bring_into(builder *b, rt_graph *graph, rt_value *value, rt_value **out_value) {
+int32_t rt_build_bring_into(rt_builder *b, rt_graph *graph, rt_value *value,
+                            rt_value **out_value) {
   *out_value = value;
   if (value->graph == graph) return OPS_OK;
-  OPS_RETURN_IF_ERROR(bring_into(b, graph->parent, value, &value));
+  OPS_RETURN_IF_ERROR(rt_build_bring_into(b, graph->parent, value, &value));
   return rt_graph_add_capture(graph, value, out_value, b->error);
 }
 
-// NULL with status OK if the name is that of an omitted optional argument.
-static int32_t look_up(builder *b, scope *s, const char *name, const char *reader,
-                       rt_value **out_value) {
+int32_t rt_build_look_up(rt_builder *b, rt_scope *s, const char *name, const char *reader,
+                         rt_value **out_value) {
   rt_value *found = NULL;
   *out_value = NULL;
-  for (const scope *each = s; each && !found; each = each->outer) {
+  for (const rt_scope *each = s; each && !found; each = each->outer) {
     found = rt_names_find(&each->names, name);
   }
-  if ((const rt_value *)found == &omitted_value) return OPS_OK;
-  if (found) return bring_into(b, s->graph, found, out_value);
+  if ((const rt_value *)found == &rt_build_omitted) return OPS_OK;
+  if (found) return rt_build_bring_into(b, s->graph, found, out_value);
   return INVALID(
       "node '%s reads '%s', which no input, initializer or earlier node provides; expected the "
       "nodes in topological order without a cycle: sort them, or correct the name",
       reader, name);
 }
 
-static int32_t bind(builder *b, scope *s, const char *name, rt_value *value) {
+int32_t rt_build_bind(rt_builder *b, rt_scope *s, const char *name, rt_value *value) {
   if (rt_names_find(&s->names, name)) {
     return INVALID(
         "'%s' is defined twice in graph '%s'; expected each name to be assigned once", name,
         s->graph->name);
   }
-  return rt_names_put(&s->names, name, value) ? OPS_OK : no_memory(b);
+  return rt_names_put(&s->names, name, value) ? OPS_OK : rt_build_no_memory(b);
 }
 
-static int32_t bind_constant(builder *b, scope *s, ops_str name, rt_constant *constant) {
+static int32_t bind_constant(rt_builder *b, rt_scope *s, ops_str name, rt_constant *constant) {
   rt_value *value;
-  const char *text = text_of(b, name);
-  if (!text) return no_memory(b);
-  const char *full = full_name(b, s, name);
-  if (!full) return no_memory(b);
+  const char *text = rt_build_text(b, name);
+  if (!text) return rt_build_no_memory(b);
+  const char *full = rt_build_full_name(b, s, name);
+  if (!full) return rt_build_no_memory(b);
   OPS_RETURN_IF_ERROR(rt_graph_add_constant(s->graph, full, constant, &value, b->error));
-  return bind(b, s, text, value);
+  return rt_build_bind(b, s, text, value);
 }
 
 // --- Attributes ------------------------------------------------------------------------------
 
-static int32_t convert_tensors(builder *b, const rt_model_attribute *from, rt_attr *to) {
+static int32_t convert_tensors(rt_builder *b, const rt_model_attribute *from, rt_attr *to) {
   const int sparse = from->kind == RT_MODEL_ATTRIBUTE_SPARSE_TENSOR ||
                      from->kind == RT_MODEL_ATTRIBUTE_SPARSE_TENSORS;
   rt_constant **tensors = rt_store_alloc(&b->scratch, from->count, sizeof *tensors);
-  if (!tensors) return no_memory(b);
+  if (!tensors) return rt_build_no_memory(b);
   to->tensors = tensors;
   for (to->count = 0; to->count < from->count; ++to->count) {
     rt_constant **out = &tensors[to->count];
@@ -199,10 +176,10 @@ static int32_t convert_tensors(builder *b, const rt_model_attribute *from, rt_at
   return OPS_OK;
 }
 
-static int32_t convert_bodies(builder *b, scope *s, rt_graph *parent, uint32_t depth,
+static int32_t convert_bodies(rt_builder *b, rt_scope *s, rt_graph *parent, uint32_t depth,
                               const rt_model_attribute *from, rt_attr *to) {
   rt_graph **bodies = rt_store_alloc(&b->scratch, from->count, sizeof *bodies);
-  if (!bodies) return no_memory(b);
+  if (!bodies) return rt_build_no_memory(b);
   to->graphs = bodies;
   for (size_t i = 0; i < from->count; ++i) {
     OPS_RETURN_IF_ERROR(build_body(b, s, &from->graphs[i], parent, depth, &bodies[i]));
@@ -210,10 +187,10 @@ static int32_t convert_bodies(builder *b, scope *s, rt_graph *parent, uint32_t d
   return OPS_OK;
 }
 
-static int32_t convert_types(builder *b, rt_graph *graph, const rt_model_attribute *from,
+static int32_t convert_types(rt_builder *b, rt_graph *graph, const rt_model_attribute *from,
                              rt_attr *to) {
   rt_type *types = rt_store_alloc(&b->scratch, from->count, sizeof *types);
-  if (!types) return no_memory(b);
+  if (!types) return rt_build_no_memory(b);
   to->types = types;
   for (size_t i = 0; i < from->count; ++i) {
     OPS_RETURN_IF_ERROR(convert_type(b, graph, &from->types[i], &types[i]));
@@ -223,11 +200,11 @@ static int32_t convert_types(builder *b, rt_graph *graph, const rt_model_attribu
 
 // `s` is where the names inside the attribute's bodies have their meaning, `graph` where the
 // node will stand.
-static int32_t convert_attr(builder *b, scope *s, rt_graph *graph, uint32_t depth,
+static int32_t convert_attr(rt_builder *b, rt_scope *s, rt_graph *graph, uint32_t depth,
                             const rt_model_attribute *from, rt_attr *to) {
   to->kind = from->kind;
   to->count = (uint32_t)from->count;
-  if (from->count > UINT32_MAX) return no_memory(b);
+  if (from->count > UINT32_MAX) return rt_build_no_memory(b);
   switch (from->kind) {
     case RT_MODEL_ATTRIBUTE_FLOAT:
     case RT_MODEL_ATTRIBUTE_FLOATS:
@@ -260,56 +237,96 @@ static const rt_model_attribute *find_attribute(const rt_model_attribute *list, 
   return NULL;
 }
 
-// Follows references to the attributes of the calls around; *s becomes the scope in which the
-// result has its meaning. NULL: the attribute is absent.
-static const rt_model_attribute *resolve(const rt_model_attribute *attribute, scope **s) {
-  while (attribute && attribute->ref_attr_name.size) {
-    const call_frame *frame = (*s)->frame;
-    if (!frame) return NULL;
-    const ops_str name = attribute->ref_attr_name;
-    attribute = find_attribute(frame->call->attributes, frame->call->attribute_count, name);
-    if (!attribute) {
-      return find_attribute(frame->function->attribute_defaults,
-                            frame->function->attribute_default_count, name);
-    }
-    *s = frame->caller;
+// What an attribute stands for: one of the model, with its meaning in `scope`, or one of an
+// expanded node; neither: the attribute is absent.
+typedef struct resolved {
+  const rt_model_attribute *model;
+  const rt_attr *attr;
+  rt_scope *scope;
+} resolved;
+
+static const rt_attr *find_attr(const rt_attrs *attrs, ops_str name) {
+  for (uint32_t i = 0; i < attrs->count; ++i) {
+    const ops_str have = {attrs->items[i].name, strlen(attrs->items[i].name)};
+    if (str_equal(have, name)) return &attrs->items[i];
   }
-  return attribute;
+  return NULL;
+}
+
+// Follows references to the attributes of the calls around.
+static resolved resolve(const rt_model_attribute *attribute, rt_scope *s) {
+  while (attribute && attribute->ref_attr_name.size) {
+    const rt_call_frame *frame = s->frame;
+    if (!frame) return (resolved){0};
+    const ops_str name = attribute->ref_attr_name;
+    const rt_attr *attr = frame->node ? find_attr(&frame->node->op.attrs, name) : NULL;
+    if (attr) return (resolved){.attr = attr};
+    attribute = frame->model ? find_attribute(frame->model->attributes,
+                                              frame->model->attribute_count, name)
+                             : NULL;
+    if (attribute) {
+      s = frame->caller;
+      continue;
+    }
+    const rt_model_function *function = frame->function;
+    attribute =
+        find_attribute(function->attribute_defaults, function->attribute_default_count, name);
+    break;
+  }
+  return (resolved){.model = attribute, .scope = s};
+}
+
+static int is_tensor_kind(int32_t kind) {
+  return kind == RT_ATTR_TENSOR || kind == RT_ATTR_TENSORS || kind == RT_ATTR_SPARSE_TENSOR ||
+         kind == RT_ATTR_SPARSE_TENSORS;
+}
+
+// The attribute of an expanded node as one of a node of `graph`.
+static int32_t take_attr(rt_builder *b, rt_graph *graph, const rt_attr *from, rt_attr *to) {
+  const char *name = to->name;
+  *to = *from;
+  to->name = name;
+  if (is_tensor_kind(from->kind))
+    for (uint32_t i = 0; i < from->count; ++i) rt_constant_retain(from->tensors[i]);
+  if (from->kind != RT_ATTR_GRAPH && from->kind != RT_ATTR_GRAPHS) return OPS_OK;
+  rt_graph **bodies = rt_store_alloc(&b->scratch, from->count, sizeof *bodies);
+  if (!bodies) return rt_build_no_memory(b);
+  to->graphs = bodies;
+  for (uint32_t i = 0; i < from->count; ++i)
+    OPS_RETURN_IF_ERROR(rt_build_clone_body(b, from->graphs[i], graph, &bodies[i]));
+  return OPS_OK;
 }
 
 static void release_tensors(const rt_attr *attrs, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
-    const int32_t kind = attrs[i].kind;
-    if (kind != RT_ATTR_TENSOR && kind != RT_ATTR_TENSORS && kind != RT_ATTR_SPARSE_TENSOR &&
-        kind != RT_ATTR_SPARSE_TENSORS) {
-      continue;
-    }
+    if (!is_tensor_kind(attrs[i].kind)) continue;
     for (uint32_t j = 0; j < attrs[i].count; ++j) rt_constant_release(attrs[i].tensors[j]);
   }
 }
 
 // On failure too, *out_count attributes hold tensors to be released.
-static int32_t convert_attrs(builder *b, scope *s, const rt_model_node *node,
+static int32_t convert_attrs(rt_builder *b, rt_scope *s, const rt_model_node *node,
                              rt_attr **out_attrs, uint32_t *out_count) {
   rt_attr *attrs = rt_store_alloc(&b->scratch, node->attribute_count, sizeof *attrs);
   *out_attrs = attrs;
   *out_count = 0;
-  if (!attrs) return no_memory(b);
+  if (!attrs) return rt_build_no_memory(b);
   for (size_t i = 0; i < node->attribute_count; ++i) {
-    scope *meaning = s;
-    const rt_model_attribute *from = resolve(&node->attributes[i], &meaning);
-    if (!from) continue;
+    const resolved from = resolve(&node->attributes[i], s);
+    if (!from.model && !from.attr) continue;
     rt_attr *to = &attrs[(*out_count)++];
-    to->name = text_of(b, node->attributes[i].name);
-    if (!to->name) return no_memory(b);
-    OPS_RETURN_IF_ERROR(convert_attr(b, meaning, s->graph, s->depth, from, to));
+    to->name = rt_build_text(b, node->attributes[i].name);
+    if (!to->name) return rt_build_no_memory(b);
+    OPS_RETURN_IF_ERROR(from.attr
+                            ? take_attr(b, s->graph, from.attr, to)
+                            : convert_attr(b, from.scope, s->graph, s->depth, from.model, to));
   }
   return OPS_OK;
 }
 
 // --- Constant nodes --------------------------------------------------------------------------
 
-static int32_t make_constant(builder *b, const rt_attr *attr, rt_constant **out_constant) {
+static int32_t make_constant(rt_builder *b, const rt_attr *attr, rt_constant **out_constant) {
   const int64_t count = attr->count;
   switch (attr->kind) {
     case RT_ATTR_TENSOR:
@@ -334,7 +351,7 @@ static int32_t make_constant(builder *b, const rt_attr *attr, rt_constant **out_
   }
 }
 
-static int32_t build_constant(builder *b, scope *s, const rt_model_node *node,
+static int32_t build_constant(rt_builder *b, rt_scope *s, const rt_model_node *node,
                               const rt_attr *attrs, uint32_t count) {
   static const struct {
     const char *name;
@@ -356,7 +373,7 @@ static int32_t build_constant(builder *b, scope *s, const rt_model_node *node,
   }
   if (values != 1 || node->output_count != 1 || node->outputs[0].size == 0) {
     return INVALID("node '%s: expected one value attribute and one output, found %u and %zu",
-                   label_of(b, s, node), values, node->output_count);
+                   rt_build_label(b, s, node), values, node->output_count);
   }
   rt_constant *constant = NULL;
   OPS_RETURN_IF_ERROR(make_constant(b, found, &constant));
@@ -367,118 +384,86 @@ static int32_t build_constant(builder *b, scope *s, const rt_model_node *node,
 
 // --- Nodes -----------------------------------------------------------------------------------
 
-// The key of a function: no part holds the separator, a control character, by accident.
-static const char *function_key(builder *b, ops_str domain, ops_str name, ops_str overload) {
-  const uint64_t room = domain.size + name.size + overload.size + 3;
-  char *key = rt_store_alloc(&b->scratch, room, 1);
-  if (key) {
-    snprintf(key, room, "%.*s\x1f%.*s\x1f%.*s", OPS_STR_FMT(domain), OPS_STR_FMT(name),
-             OPS_STR_FMT(overload));
-  }
-  return key;
-}
-
-static int32_t index_functions(builder *b) {
-  for (size_t i = 0; i < b->model->function_count; ++i) {
-    const rt_model_function *function = &b->model->functions[i];
-    const char *key = function_key(b, function->domain, function->name, function->overload);
-    if (!key) return no_memory(b);
-    if (rt_names_find(&b->functions, key)) {
-      return INVALID("function '%.*s' of domain '%.*s' is defined twice",
-                     OPS_STR_FMT(function->name), OPS_STR_FMT(function->domain));
-    }
-    if (!rt_names_put(&b->functions, key, (void *)function)) return no_memory(b);
-  }
-  return OPS_OK;
-}
-
-static int32_t find_function(builder *b, const rt_model_node *node,
-                             const rt_model_function **out_function) {
-  *out_function = NULL;
-  if (b->functions.count == 0) return OPS_OK;
-  const char *key = function_key(b, node->domain, node->op_type, node->overload);
-  if (!key) return no_memory(b);
-  *out_function = rt_names_find(&b->functions, key);
-  return OPS_OK;
-}
-
-static int32_t resolve_opset(builder *b, const scope *s, const rt_model_node *node,
+static int32_t resolve_opset(rt_builder *b, const rt_scope *s, const rt_model_node *node,
                              int32_t *out_opset) {
   const int64_t opset = rt_model_opset_find(s->opsets, s->opset_count, node->domain);
   if (opset > 0 && opset <= INT32_MAX) {
     *out_opset = (int32_t)opset;
     return OPS_OK;
   }
-  if (node->domain.size == 0 && s->opset_count == 0 && b->model->ir_version < 3) {
+  if (node->domain.size == 0 && s->opset_count == 0 && b->ir_version < 3) {
     *out_opset = 1;  // such models cannot import anything
     return OPS_OK;
   }
   return INVALID(
       "node '%s uses domain '%.*s', which the %s does not import; add it to "
       "opset_import",
-      label_of(b, s, node), OPS_STR_FMT(node->domain), s->frame ? "function" : "model");
+      rt_build_label(b, s, node), OPS_STR_FMT(node->domain), s->frame ? "function" : "model");
 }
 
-static int32_t collect_inputs(builder *b, scope *s, const rt_model_node *node,
-                              rt_value ***out_inputs) {
+int32_t rt_build_inputs(rt_builder *b, rt_scope *s, const rt_model_node *node,
+                        rt_value ***out_inputs) {
   rt_value **inputs = rt_store_alloc(&b->scratch, node->input_count, sizeof *inputs);
-  if (!inputs) return no_memory(b);
+  if (!inputs) return rt_build_no_memory(b);
   for (size_t i = 0; i < node->input_count; ++i) {
     if (node->inputs[i].size == 0) continue;
-    const char *name = text_of(b, node->inputs[i]);
-    if (!name) return no_memory(b);
-    OPS_RETURN_IF_ERROR(look_up(b, s, name, label_of(b, s, node), &inputs[i]));
+    const char *name = rt_build_text(b, node->inputs[i]);
+    if (!name) return rt_build_no_memory(b);
+    OPS_RETURN_IF_ERROR(rt_build_look_up(b, s, name, rt_build_label(b, s, node), &inputs[i]));
   }
   *out_inputs = inputs;
   return OPS_OK;
 }
 
-// "call/inner" in a function, the model's own name otherwise. An empty name stays empty.
-static const char *full_name(builder *b, const scope *s, ops_str name) {
-  if (!s->frame || name.size == 0) return text_of(b, name);
+const char *rt_build_full_name(rt_builder *b, const rt_scope *s, ops_str name) {
+  if (!s->frame || name.size == 0) return rt_build_text(b, name);
   const uint64_t room = strlen(s->frame->prefix) + name.size + 2;
   char *full = rt_store_alloc(&b->scratch, room, 1);
   if (full) snprintf(full, room, "%s/%.*s", s->frame->prefix, OPS_STR_FMT(name));
   return full;
 }
 
-static const char *node_name(builder *b, const scope *s, const rt_model_node *node) {
-  return full_name(b, s, node->name.size || !s->frame ? node->name : node->op_type);
+static const char *node_name(rt_builder *b, const rt_scope *s, const rt_model_node *node) {
+  return rt_build_full_name(b, s, node->name.size || !s->frame ? node->name : node->op_type);
 }
 
 // Names of the values that a node makes.
-static int32_t collect_names(builder *b, const scope *s, const ops_str *list, size_t count,
-                             const char *const **out_names) {
+static int32_t collect_names(rt_builder *b, const rt_scope *s, const ops_str *list,
+                             size_t count, const char *const **out_names) {
   const char **names = rt_store_alloc(&b->scratch, count, sizeof *names);
-  if (!names) return no_memory(b);
+  if (!names) return rt_build_no_memory(b);
   for (size_t i = 0; i < count; ++i) {
-    names[i] = full_name(b, s, list[i]);
-    if (!names[i]) return no_memory(b);
+    names[i] = rt_build_full_name(b, s, list[i]);
+    if (!names[i]) return rt_build_no_memory(b);
   }
   *out_names = names;
   return OPS_OK;
 }
 
 // Origins of an inlined node: its own name if it has one, and the calls that it came through.
-static int32_t add_origins(builder *b, const scope *s, const rt_model_node *source,
+static int32_t add_origins(rt_builder *b, const rt_scope *s, const rt_model_node *source,
                            rt_node *node) {
   if (!s->frame) return OPS_OK;
   if (source->name.size) {
-    const char *own = text_of(b, source->name);
-    if (!own) return no_memory(b);
+    const char *own = rt_build_text(b, source->name);
+    if (!own) return rt_build_no_memory(b);
     OPS_RETURN_IF_ERROR(rt_node_add_origin(node, own, b->error));
   }
-  for (const call_frame *frame = s->frame; frame; frame = frame->caller->frame) {
-    const rt_model_node *call = frame->call;
-    const char *name = text_of(b, call->name.size ? call->name : call->op_type);
-    if (!name) return no_memory(b);
+  for (const rt_call_frame *frame = s->frame; frame;
+       frame = frame->caller ? frame->caller->frame : NULL) {
+    if (frame->node) {
+      OPS_RETURN_IF_ERROR(rt_node_add_origins_of(node, frame->node, b->error));
+      continue;
+    }
+    const char *name = rt_build_text(b, frame->name.size ? frame->name : frame->op);
+    if (!name) return rt_build_no_memory(b);
     OPS_RETURN_IF_ERROR(rt_node_add_origin(node, name, b->error));
   }
-  return OPS_OK;
+  return rt_node_set_path(node, s->frame->path, b->error);
 }
 
 // Calls count too: functions that only call functions must not run away.
-static int32_t check_size(builder *b, const scope *s) {
+int32_t rt_build_check_size(rt_builder *b, const rt_scope *s) {
   if ((uint64_t)s->graph->root->node_limit + b->calls < b->limits.max_nodes) return OPS_OK;
   return ops_error_set(b->error, OPS_ERROR_UNSUPPORTED,
                        "the model has more than %u nodes and calls after its functions are "
@@ -486,33 +471,33 @@ static int32_t check_size(builder *b, const scope *s) {
                        b->limits.max_nodes);
 }
 
-static int32_t add_plain_node(builder *b, scope *s, const rt_model_node *source,
+static int32_t add_plain_node(rt_builder *b, rt_scope *s, const rt_model_node *source,
                               const rt_attr *attrs, uint32_t attr_count) {
   rt_node_desc desc = {.attrs = attrs, .attr_count = attr_count};
   rt_value **inputs;
   rt_node *node;
   OPS_RETURN_IF_ERROR(resolve_opset(b, s, source, &desc.opset));
-  OPS_RETURN_IF_ERROR(collect_inputs(b, s, source, &inputs));
+  OPS_RETURN_IF_ERROR(rt_build_inputs(b, s, source, &inputs));
   OPS_RETURN_IF_ERROR(
       collect_names(b, s, source->outputs, source->output_count, &desc.output_names));
   desc.name = node_name(b, s, source);
-  desc.op = text_of(b, source->op_type);
-  desc.domain = text_of(b, source->domain);
+  desc.op = rt_build_text(b, source->op_type);
+  desc.domain = rt_build_text(b, source->domain);
   desc.inputs = inputs;
   desc.input_count = (uint32_t)source->input_count;
   desc.output_count = (uint32_t)source->output_count;
-  if (!desc.name || !desc.op || !desc.domain) return no_memory(b);
-  OPS_RETURN_IF_ERROR(check_size(b, s));
-  OPS_RETURN_IF_ERROR(rt_graph_add_node(s->graph, &desc, NULL, &node, b->error));
+  if (!desc.name || !desc.op || !desc.domain) return rt_build_no_memory(b);
+  OPS_RETURN_IF_ERROR(rt_build_check_size(b, s));
+  OPS_RETURN_IF_ERROR(rt_graph_add_node(s->graph, &desc, s->before, &node, b->error));
   for (size_t i = 0; i < source->output_count; ++i) {
-    const char *name = text_of(b, source->outputs[i]);
-    if (!name) return no_memory(b);
-    if (node->outputs[i]) OPS_RETURN_IF_ERROR(bind(b, s, name, node->outputs[i]));
+    const char *name = rt_build_text(b, source->outputs[i]);
+    if (!name) return rt_build_no_memory(b);
+    if (node->outputs[i]) OPS_RETURN_IF_ERROR(rt_build_bind(b, s, name, node->outputs[i]));
   }
   return add_origins(b, s, source, node);
 }
 
-static int32_t build_plain_node(builder *b, scope *s, const rt_model_node *node) {
+static int32_t build_plain_node(rt_builder *b, rt_scope *s, const rt_model_node *node) {
   rt_attr *attrs;
   uint32_t count;
   int32_t status = convert_attrs(b, s, node, &attrs, &count);
@@ -526,100 +511,17 @@ static int32_t build_plain_node(builder *b, scope *s, const rt_model_node *node)
   return status;
 }
 
-// --- Functions -------------------------------------------------------------------------------
+// --- Lists of nodes -------------------------------------------------------------------------
 
-static int32_t check_call(builder *b, const scope *s, const rt_model_node *node,
-                          const rt_model_function *function) {
-  for (const scope *each = s; each; each = each->frame ? each->frame->caller : NULL) {
-    if (each->frame && each->frame->function == function) {
-      return INVALID(
-          "node '%s calls function '%.*s', which is being called already; functions "
-          "must not be recursive",
-          label_of(b, s, node), OPS_STR_FMT(function->name));
-    }
-  }
-  if (s->depth >= b->limits.max_depth) {
-    return ops_error_set(b->error, OPS_ERROR_UNSUPPORTED,
-                         "node '%s: functions and bodies are nested more than %u deep; raise "
-                         "max_depth",
-                         label_of(b, s, node), b->limits.max_depth);
-  }
-  if (node->input_count > function->input_count ||
-      node->output_count > function->output_count) {
-    return INVALID(
-        "node '%s calls a function with %zu inputs and %zu outputs, passes %zu and "
-        "takes %zu",
-        label_of(b, s, node), function->input_count, function->output_count, node->input_count,
-        node->output_count);
-  }
-  return OPS_OK;
-}
-
-static int32_t bind_formals(builder *b, scope *inner, scope *caller, const rt_model_node *node,
-                            const rt_model_function *function) {
-  rt_value **inputs;
-  OPS_RETURN_IF_ERROR(collect_inputs(b, caller, node, &inputs));
-  for (size_t i = 0; i < function->input_count; ++i) {
-    const char *formal = text_of(b, function->inputs[i]);
-    rt_value *actual = i < node->input_count ? inputs[i] : NULL;
-    if (!formal) return no_memory(b);
-    OPS_RETURN_IF_ERROR(bind(b, inner, formal, actual ? actual : (rt_value *)&omitted_value));
-  }
-  return OPS_OK;
-}
-
-static int32_t bind_results(builder *b, scope *inner, scope *caller, const rt_model_node *node,
-                            const rt_model_function *function) {
-  for (size_t i = 0; i < node->output_count; ++i) {
-    rt_value *value;
-    if (node->outputs[i].size == 0) continue;
-    const char *formal = text_of(b, function->outputs[i]);
-    const char *actual = text_of(b, node->outputs[i]);
-    if (!formal || !actual) return no_memory(b);
-    OPS_RETURN_IF_ERROR(look_up(b, inner, formal, label_of(b, caller, node), &value));
-    if (!value) {
-      return INVALID("node '%s: output '%s' of the function is an input that the call omits",
-                     label_of(b, caller, node), formal);
-    }
-    if (value->kind == RT_VALUE_OUTPUT && !rt_graph_find_value(value->graph, actual)) {
-      OPS_RETURN_IF_ERROR(rt_value_rename(value, actual, b->error));
-    }
-    OPS_RETURN_IF_ERROR(bind(b, caller, actual, value));
-  }
-  return OPS_OK;
-}
-
-static int32_t declare_values(builder *b, scope *s, const rt_model_value_info *infos,
-                              size_t count);
-
-static int32_t inline_call(builder *b, scope *s, const rt_model_node *node,
-                           const rt_model_function *function) {
-  OPS_RETURN_IF_ERROR(check_call(b, s, node, function));
-  OPS_RETURN_IF_ERROR(check_size(b, s));
-  b->calls++;
-  const ops_str label = node->name.size ? node->name : node->op_type;
-  call_frame frame = {function, node, s, full_name(b, s, label)};
-  if (!frame.prefix) return no_memory(b);
-  scope inner = {.graph = s->graph,
-                 .frame = &frame,
-                 .opsets = function->opset_count ? function->opsets : s->opsets,
-                 .opset_count = function->opset_count ? function->opset_count : s->opset_count,
-                 .depth = s->depth + 1};
-  int32_t status = bind_formals(b, &inner, s, node, function);
-  if (status == OPS_OK) status = build_nodes(b, &inner, function->nodes, function->node_count);
-  if (status == OPS_OK) {
-    status = declare_values(b, &inner, function->value_infos, function->value_info_count);
-  }
-  if (status == OPS_OK) status = bind_results(b, &inner, s, node, function);
-  rt_names_finish(&inner.names);
-  return status;
-}
-
-static int32_t build_nodes(builder *b, scope *s, const rt_model_node *nodes, size_t count) {
+int32_t rt_build_nodes(rt_builder *b, rt_scope *s, const rt_model_node *nodes, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    const rt_model_function *function;
-    OPS_RETURN_IF_ERROR(find_function(b, &nodes[i], &function));
-    OPS_RETURN_IF_ERROR(function ? inline_call(b, s, &nodes[i], function)
+    const rt_model_function *function = NULL;
+    if (rt_build_is_body_call(s, &nodes[i])) {
+      OPS_RETURN_IF_ERROR(rt_build_body_call(b, s, &nodes[i]));
+      continue;
+    }
+    OPS_RETURN_IF_ERROR(rt_build_find_function(b, &nodes[i], &function));
+    OPS_RETURN_IF_ERROR(function ? rt_build_call(b, s, &nodes[i], function)
                                  : build_plain_node(b, s, &nodes[i]));
   }
   return OPS_OK;
@@ -627,26 +529,27 @@ static int32_t build_nodes(builder *b, scope *s, const rt_model_node *nodes, siz
 
 // --- Graphs ----------------------------------------------------------------------------------
 
-static int32_t build_inputs(builder *b, scope *s, const rt_model_graph *source) {
+static int32_t build_inputs(rt_builder *b, rt_scope *s, const rt_model_graph *source) {
   for (size_t i = 0; i < source->input_count; ++i) {
     const rt_model_value_info *info = &source->inputs[i];
     rt_type type;
     rt_value *value;
-    const char *name = text_of(b, info->name);
-    if (!name) return no_memory(b);
+    const char *name = rt_build_text(b, info->name);
+    if (!name) return rt_build_no_memory(b);
     const rt_value *known = rt_names_find(&s->names, name);
     if (known && known->kind == RT_VALUE_CONSTANT) continue;  // before IR version 4
     OPS_RETURN_IF_ERROR(convert_type(b, s->graph, &info->type, &type));
     OPS_RETURN_IF_ERROR(rt_graph_add_input(s->graph, name, &type, &value, b->error));
-    OPS_RETURN_IF_ERROR(bind(b, s, name, value));
+    OPS_RETURN_IF_ERROR(rt_build_bind(b, s, name, value));
   }
   return OPS_OK;
 }
 
 // Becomes the default of the input of that name, or a constant.
-static int32_t build_initializer(builder *b, scope *s, ops_str name, rt_constant *constant) {
-  const char *text = text_of(b, name);
-  if (!text) return no_memory(b);
+static int32_t build_initializer(rt_builder *b, rt_scope *s, ops_str name,
+                                 rt_constant *constant) {
+  const char *text = rt_build_text(b, name);
+  if (!text) return rt_build_no_memory(b);
   rt_value *input = rt_names_find(&s->names, text);
   if (input && input->kind == RT_VALUE_INPUT && !input->constant) {
     return rt_graph_set_input_default(input, constant, b->error);
@@ -654,7 +557,7 @@ static int32_t build_initializer(builder *b, scope *s, ops_str name, rt_constant
   return bind_constant(b, s, name, constant);
 }
 
-static int32_t build_initializers(builder *b, scope *s, const rt_model_graph *source) {
+static int32_t build_initializers(rt_builder *b, rt_scope *s, const rt_model_graph *source) {
   for (size_t i = 0; i < source->initializer_count + source->sparse_initializer_count; ++i) {
     rt_constant *constant;
     const int dense = i < source->initializer_count;
@@ -671,13 +574,12 @@ static int32_t build_initializers(builder *b, scope *s, const rt_model_graph *so
   return OPS_OK;
 }
 
-// Takes over the types that the model gives of values computed in this scope.
-static int32_t declare_values(builder *b, scope *s, const rt_model_value_info *infos,
-                              size_t count) {
+int32_t rt_build_declare(rt_builder *b, rt_scope *s, const rt_model_value_info *infos,
+                         size_t count) {
   for (size_t i = 0; i < count; ++i) {
     rt_type type;
-    const char *name = text_of(b, infos[i].name);
-    if (!name) return no_memory(b);
+    const char *name = rt_build_text(b, infos[i].name);
+    if (!name) return rt_build_no_memory(b);
     rt_value *value = rt_names_find(&s->names, name);
     if (!value || value->kind != RT_VALUE_OUTPUT || value->graph != s->graph ||
         value->declared.kind != RT_TYPE_UNKNOWN) {
@@ -689,17 +591,17 @@ static int32_t declare_values(builder *b, scope *s, const rt_model_value_info *i
   return OPS_OK;
 }
 
-static int32_t build_outputs(builder *b, scope *s, const rt_model_graph *source) {
+static int32_t build_outputs(rt_builder *b, rt_scope *s, const rt_model_graph *source) {
   for (size_t i = 0; i < source->output_count; ++i) {
     rt_type type;
     rt_value *value;
-    const char *name = text_of(b, source->outputs[i].name);
-    if (!name) return no_memory(b);
+    const char *name = rt_build_text(b, source->outputs[i].name);
+    if (!name) return rt_build_no_memory(b);
     if (!rt_names_find(&s->names, name) && !s->outer) {
       return INVALID("output '%s' of graph '%s' is computed by no node; correct the name", name,
                      s->graph->name);
     }
-    OPS_RETURN_IF_ERROR(look_up(b, s, name, "output' (of a body)", &value));
+    OPS_RETURN_IF_ERROR(rt_build_look_up(b, s, name, "output' (of a body)", &value));
     if (!value) return INVALID("output '%s' of body '%s' is omitted", name, s->graph->name);
     OPS_RETURN_IF_ERROR(convert_type(b, s->graph, &source->outputs[i].type, &type));
     OPS_RETURN_IF_ERROR(rt_graph_add_output(s->graph, name, value, &type, b->error));
@@ -707,20 +609,20 @@ static int32_t build_outputs(builder *b, scope *s, const rt_model_graph *source)
   return OPS_OK;
 }
 
-static int32_t build_graph(builder *b, scope *s, const rt_model_graph *source) {
-  const int constants_first = b->model->ir_version < 4;
+static int32_t build_graph(rt_builder *b, rt_scope *s, const rt_model_graph *source) {
+  const int constants_first = b->ir_version < 4;
   if (constants_first) OPS_RETURN_IF_ERROR(build_initializers(b, s, source));
   OPS_RETURN_IF_ERROR(build_inputs(b, s, source));
   if (!constants_first) OPS_RETURN_IF_ERROR(build_initializers(b, s, source));
-  OPS_RETURN_IF_ERROR(build_nodes(b, s, source->nodes, source->node_count));
-  OPS_RETURN_IF_ERROR(declare_values(b, s, source->value_infos, source->value_info_count));
+  OPS_RETURN_IF_ERROR(rt_build_nodes(b, s, source->nodes, source->node_count));
+  OPS_RETURN_IF_ERROR(rt_build_declare(b, s, source->value_infos, source->value_info_count));
   return build_outputs(b, s, source);
 }
 
-static int32_t build_body(builder *b, scope *s, const rt_model_graph *source, rt_graph *parent,
-                          uint32_t depth, rt_graph **out_body) {
-  const char *name = text_of(b, source->name);
-  if (!name) return no_memory(b);
+static int32_t build_body(rt_builder *b, rt_scope *s, const rt_model_graph *source,
+                          rt_graph *parent, uint32_t depth, rt_graph **out_body) {
+  const char *name = rt_build_text(b, source->name);
+  if (!name) return rt_build_no_memory(b);
   if (depth >= b->limits.max_depth) {
     return ops_error_set(b->error, OPS_ERROR_UNSUPPORTED,
                          "body '%s': functions and bodies are nested more than %u deep; raise "
@@ -728,12 +630,12 @@ static int32_t build_body(builder *b, scope *s, const rt_model_graph *source, rt
                          name, b->limits.max_depth);
   }
   OPS_RETURN_IF_ERROR(rt_graph_create_body(parent, name, out_body, b->error));
-  scope inner = {.graph = *out_body,
-                 .outer = s,
-                 .frame = s->frame,
-                 .opsets = s->opsets,
-                 .opset_count = s->opset_count,
-                 .depth = depth + 1};
+  rt_scope inner = {.graph = *out_body,
+                    .outer = s,
+                    .frame = s->frame,
+                    .opsets = s->opsets,
+                    .opset_count = s->opset_count,
+                    .depth = depth + 1};
   const int32_t status = build_graph(b, &inner, source);
   rt_names_finish(&inner.names);
   return status;
@@ -741,15 +643,13 @@ static int32_t build_body(builder *b, scope *s, const rt_model_graph *source, rt
 
 int32_t rt_graph_from_model(const rt_model *model, const rt_graph_options *options,
                             rt_graph **out_graph, ops_error *error) {
-  builder b = {.model = model, .error = error};
-  scope top = {.opsets = model->opsets, .opset_count = model->opset_count};
-  if (options) b.limits = *options;
-  if (b.limits.max_nodes == 0) b.limits.max_nodes = RT_GRAPH_DEFAULT_MAX_NODES;
-  if (b.limits.max_depth == 0) b.limits.max_depth = RT_GRAPH_DEFAULT_MAX_DEPTH;
+  rt_builder b;
+  rt_builder_init(&b, options, model->ir_version, error);
+  rt_scope top = {.opsets = model->opsets, .opset_count = model->opset_count};
   *out_graph = NULL;
-  const char *name = text_of(&b, model->graph.name);
+  const char *name = rt_build_text(&b, model->graph.name);
   int32_t status = name ? rt_graph_create(name, &top.graph, error) : rt_graph_no_memory(error);
-  if (status == OPS_OK) status = index_functions(&b);
+  if (status == OPS_OK) status = rt_build_index_functions(&b, model);
   if (status == OPS_OK) status = build_graph(&b, &top, &model->graph);
   if (status == OPS_OK) {
     *out_graph = top.graph;
@@ -757,7 +657,6 @@ int32_t rt_graph_from_model(const rt_model *model, const rt_graph_options *optio
     rt_graph_destroy(top.graph);
   }
   rt_names_finish(&top.names);
-  rt_names_finish(&b.functions);
-  rt_store_finish(&b.scratch);
+  rt_builder_finish(&b);
   return status;
 }

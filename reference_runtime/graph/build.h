@@ -8,7 +8,7 @@
 //   an input with a default.
 // - If, Loop, Scan … keep their bodies as graphs; what a body reads from outside is a capture.
 // - A call of a model-local function is replaced by the function's nodes. Each is named
-//   "call/inner", and its origins say both.
+//   "call/inner", and its origins and path say where it is from.
 // - Types given by the model (inputs, outputs, value_info) are taken over as first knowledge.
 #ifndef RT_GRAPH_BUILD_H_
 #define RT_GRAPH_BUILD_H_
@@ -31,6 +31,33 @@ typedef struct rt_graph_options {
 // OUT_OF_MEMORY.
 int32_t rt_graph_from_model(const rt_model *model, const rt_graph_options *options,
                             rt_graph **out_graph, ops_error *error);
+
+// A call of a function by a node of the graph.
+typedef struct rt_function_call {
+  const rt_model_function *function;  // outlives the graph and constants retained from it
+  const rt_node *node;                // whose attributes and bodies the function refers to
+  const char *name;                   // of the call: new nodes are named "name/inner"
+  const char *path;                   // calls around it, as in rt_node
+  rt_value *const *inputs;            // values of the graph; NULL elements: omitted
+  uint32_t input_count;               // at most the function's
+  rt_node *before;                    // where the nodes go; NULL: at the end
+} rt_function_call;
+
+// Adds the nodes of a function; *out_results has room for all its outputs. A node of the
+// function with the operator "@attr" stands for the body that call->node has as attribute
+// `attr`. `options` may be NULL. Fails as rt_graph_from_model does; the graph is then fit for
+// rt_graph_destroy only.
+int32_t rt_graph_call_function(rt_graph *graph, const rt_function_call *call,
+                               const rt_graph_options *options, rt_value **out_results,
+                               ops_error *error);
+
+// Replaces `node` by the nodes of `function`, whose outputs take over the names and uses of the
+// node's. What only omitted outputs need is left out. Fails likewise.
+int32_t rt_node_expand(rt_node *node, const rt_model_function *function,
+                       const rt_graph_options *options, ops_error *error);
+
+// Zeroed memory that lives as long as the tree, for functions; NULL if it is exhausted.
+void *rt_graph_alloc(rt_graph *graph, uint64_t count, uint64_t size);
 
 // A constant that borrows the tensor of a model.
 int32_t rt_constant_from_tensor(const rt_model_tensor *tensor, rt_constant **out_constant,

@@ -179,3 +179,10 @@ int32_t rt_node_add_origins_of(rt_node *node, const rt_node *from, ops_error *er
   }
   return OPS_OK;
 }
+
+int32_t rt_node_set_path(rt_node *node, const char *path, ops_error *error) {
+  const char *copy = rt_store_string(rt_graph_arena(node->graph), path, strlen(path));
+  if (!copy) return rt_graph_no_memory(error);
+  node->path = copy;
+  return OPS_OK;
+}

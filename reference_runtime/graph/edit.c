@@ -189,6 +189,7 @@ int32_t rt_graph_add_node(rt_graph *graph, const rt_node_desc *desc, rt_node *be
   node->graph = graph;
   node->id = graph->root->node_limit;
   node->name = node_name(graph, desc, node->id);
+  node->path = "";
   if (!node->name) return rt_graph_no_memory(error);
   OPS_RETURN_IF_ERROR(
       set_op(graph, &node->op, desc->op, desc->domain ? desc->domain : "", desc->opset, error));

@@ -111,6 +111,9 @@ struct rt_node {
   const char *const *origins;
   uint32_t origin_count;
 
+  // The calls of functions that it came from, for messages: "Mish 'm' / "; "" for none.
+  const char *path;
+
   rt_node *prev, *next;  // topological order
   uint64_t order;        // grows along the list; compare, do not store
   uint32_t removed;
@@ -250,6 +253,8 @@ int32_t rt_node_clear_posts(rt_node *node, ops_error *error);
 int32_t rt_node_add_origin(rt_node *node, const char *name, ops_error *error);
 // Adds the origins of `from`, or its name if it has none.
 int32_t rt_node_add_origins_of(rt_node *node, const rt_node *from, ops_error *error);
+
+int32_t rt_node_set_path(rt_node *node, const char *path, ops_error *error);
 
 // Sets what is known of a value; dims and elements are copied into the arena.
 int32_t rt_value_set_type(rt_value *value, const rt_type *type, ops_error *error);

@@ -55,10 +55,10 @@ static int32_t report_unplaced(const rt_partition_state *state, uint32_t positio
   const char *reasons = state->reasons[position];
   return ops_error_set(
       error, OPS_ERROR_UNSUPPORTED,
-      "%snode '%s': nobody runs %s%s%s of opset %d with inputs (%s). %s. Add a "
+      "%s%snode '%s': nobody runs %s%s%s of opset %d with inputs (%s). %s. Add a "
       "provider that has it",
-      state->path, node->name, node->op.domain, node->op.domain[0] ? "." : "", node->op.name,
-      node->op.opset, types, reasons ? reasons : "No provider was given");
+      state->path, node->path, node->name, node->op.domain, node->op.domain[0] ? "." : "",
+      node->op.name, node->op.opset, types, reasons ? reasons : "No provider was given");
 }
 
 // ---- Single nodes ---------------------------------------------------------------------------
@@ -68,8 +68,9 @@ int32_t rt_partition_name_unit(const rt_partition_state *state, const rt_node *n
   rt_bump *bump = &state->partition->bump;
   unit->name = node->name;
   if (state->names[0]) unit->name = rt_bump_format(bump, "%s%s", state->names, node->name);
-  unit->where = state->path[0]
-                    ? rt_bump_format(bump, "%s%s '%s'", state->path, node->op.name, node->name)
+  unit->where = state->path[0] || node->path[0]
+                    ? rt_bump_format(bump, "%s%s%s '%s'", state->path, node->path,
+                                     node->op.name, node->name)
                     : rt_bump_format(bump, "node '%s' (%s)", node->name, node->op.name);
   return unit->name && unit->where ? OPS_OK : exhausted(error);
 }
@@ -192,6 +193,22 @@ static int32_t state_init(rt_partition_state *state, rt_partition *partition,
   return OPS_OK;
 }
 
+// Lists a node that nobody takes for the caller, or fails because of it.
+static int32_t note_unplaced(rt_partition_state *state, uint32_t position, ops_error *error) {
+  rt_unplaced *unplaced = state->unplaced;
+  rt_node *node = state->nodes[position];
+  if (!unplaced || !unplaced->wanted(&node->op)) return report_unplaced(state, position, error);
+  if (unplaced->count == unplaced->capacity) {
+    const uint32_t capacity = unplaced->capacity ? 2 * unplaced->capacity : 16;
+    rt_node **nodes = realloc(unplaced->nodes, capacity * sizeof *nodes);
+    if (!nodes) return exhausted(error);
+    unplaced->nodes = nodes;
+    unplaced->capacity = capacity;
+  }
+  unplaced->nodes[unplaced->count++] = node;
+  return OPS_OK;
+}
+
 static int32_t place_all(rt_partition_state *state, ops_error *error) {
   for (uint32_t i = 0; i < state->device_count; ++i) {
     OPS_RETURN_IF_ERROR(rt_partition_groups(state, state->devices[i], error));
@@ -200,10 +217,11 @@ static int32_t place_all(rt_partition_state *state, ops_error *error) {
   for (uint32_t i = 0; i < state->node_count; ++i) {
     if (state->unit_of[i] != RT_UNPLACED) continue;
     if (rt_control_kind(&state->nodes[i]->op) == RT_CONTROL_NONE)
-      return report_unplaced(state, i, error);
-    OPS_RETURN_IF_ERROR(rt_partition_control(state, i, error));
+      OPS_RETURN_IF_ERROR(note_unplaced(state, i, error));
+    else
+      OPS_RETURN_IF_ERROR(rt_partition_control(state, i, error));
   }
-  return finish(state, error);
+  return state->unplaced && state->unplaced->count ? OPS_OK : finish(state, error);
 }
 
 // Takes over `partition`.
@@ -213,7 +231,8 @@ static int32_t fill(rt_partition_state *state, rt_partition *partition, const rt
   int32_t status = state_init(state, partition, graph, error);
   if (status == OPS_OK) status = list_inputs(state, error);
   if (status == OPS_OK) status = place_all(state, error);
-  if (status != OPS_OK) {
+  const int is_incomplete = state->unplaced && state->unplaced->count;
+  if (status != OPS_OK || is_incomplete) {
     // Kernels made so far are known to the state only.
     partition->units = state->units;
     partition->unit_count = state->unit_count;
@@ -225,8 +244,8 @@ static int32_t fill(rt_partition_state *state, rt_partition *partition, const rt
 }
 
 int32_t rt_partition_create(const rt_graph *graph, rt_device *const *devices,
-                            uint32_t device_count, rt_partition **out_partition,
-                            ops_error *error) {
+                            uint32_t device_count, rt_unplaced *unplaced,
+                            rt_partition **out_partition, ops_error *error) {
   *out_partition = NULL;
   rt_partition *partition = calloc(1, sizeof *partition);
   if (!partition) return exhausted(error);
@@ -239,8 +258,11 @@ int32_t rt_partition_create(const rt_graph *graph, rt_device *const *devices,
   }
   partition->views->devices = devices;
   partition->views->device_count = device_count;
-  rt_partition_state state = {
-      .path = "", .names = "", .devices = devices, .device_count = device_count};
+  rt_partition_state state = {.path = "",
+                              .names = "",
+                              .devices = devices,
+                              .device_count = device_count,
+                              .unplaced = unplaced};
   return fill(&state, partition, graph, out_partition, error);
 }
 
@@ -255,7 +277,8 @@ int32_t rt_partition_create_body(const rt_partition_state *outer, const rt_graph
   rt_partition_state state = {.path = path,
                               .names = names,
                               .devices = outer->devices,
-                              .device_count = outer->device_count};
+                              .device_count = outer->device_count,
+                              .unplaced = outer->unplaced};
   return fill(&state, partition, body, out_partition, error);
 }
 

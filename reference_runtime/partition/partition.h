@@ -71,12 +71,21 @@ typedef struct rt_partition {
   rt_bump bump;
 } rt_partition;
 
+// What to do with nodes that nobody takes, and that are no control flow: those of which
+// `wanted` says 1 are listed, and the caller changes the graph and places it anew.
+typedef struct rt_unplaced {
+  int (*wanted)(const rt_op *op);
+  rt_node **nodes;  // of the main graph and of bodies; freed by the caller with free
+  uint32_t count, capacity;
+} rt_unplaced;
+
 // Fails with UNSUPPORTED if nobody takes a node: the message names the node, its types and each
 // device's reason. Control flow that nobody takes is the runtime's, and its bodies are placed
 // in the same way. `graph`, the main graph, and `devices` must outlive the partition.
+// `unplaced` may be NULL. Where it lists a node, the result is OK without a partition.
 int32_t rt_partition_create(const rt_graph *graph, rt_device *const *devices,
-                            uint32_t device_count, rt_partition **out_partition,
-                            ops_error *error);
+                            uint32_t device_count, rt_unplaced *unplaced,
+                            rt_partition **out_partition, ops_error *error);
 void rt_partition_destroy(rt_partition *partition);  // accepts NULL
 
 // The definition of an argument; NULL for compiled groups and beyond the definition.

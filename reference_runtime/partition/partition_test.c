@@ -135,7 +135,7 @@ static void groups_never_close_a_cycle(void **state) {
     rt_graph *graph = random_graph(1 + random_below(MAX_NODES - 8));
     rt_partition *partition = NULL;
     ops_error error = OPS_ERROR_INIT;
-    if (rt_partition_create(graph, devices, 2, &partition, &error) != OPS_OK)
+    if (rt_partition_create(graph, devices, 2, NULL, &partition, &error) != OPS_OK)
       fail_msg("%s", error.message);
     const uint32_t size = check_partition(graph, partition);
     if (size > largest) largest = size;
@@ -155,7 +155,7 @@ static void declined_groups_are_given_up(void **state) {
   for (int trial = 0; trial < 100; ++trial) {
     rt_graph *graph = random_graph(1 + random_below(MAX_NODES - 8));
     rt_partition *partition = NULL;
-    assert_int_equal(rt_partition_create(graph, devices, 2, &partition, NULL), OPS_OK);
+    assert_int_equal(rt_partition_create(graph, devices, 2, NULL, &partition, NULL), OPS_OK);
     assert_true(check_partition(graph, partition) <= 2);
     declined += partition->declined;
     rt_partition_destroy(partition);

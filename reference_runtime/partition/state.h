@@ -15,7 +15,8 @@ typedef struct rt_partition_state {
   const char *names;  // "": the main graph; of a body "l/"
   rt_device *const *devices;
   uint32_t device_count;
-  rt_node **nodes;  // of the main graph, in topological order
+  rt_unplaced *unplaced;  // may be NULL
+  rt_node **nodes;        // of the main graph, in topological order
   uint32_t node_count;
   uint32_t *position;  // by node id: index into nodes
   uint32_t *unit_of;   // by position: index into units, or RT_UNPLACED

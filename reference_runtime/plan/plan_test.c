@@ -228,7 +228,7 @@ static void no_two_accesses_race(void **state) {
   for (int trial = 0; trial < 150; ++trial) {
     rt_graph *graph = random_graph(1 + random_below(MAX_NODES - 1));
     rt_partition *partition = NULL;
-    assert_int_equal(rt_partition_create(graph, devices, 2, &partition, NULL), OPS_OK);
+    assert_int_equal(rt_partition_create(graph, devices, 2, NULL, &partition, NULL), OPS_OK);
     rt_plan *plan = build(graph, partition, trial % 10 == 0);
     check_plan(graph, plan);
     twice += check_in_place(plan);

@@ -100,8 +100,7 @@ static int32_t build(opsrt_session *session, const opsrt_session_options *option
   OPS_RETURN_IF_ERROR(open_devices(session, options, error));
   OPS_RETURN_IF_ERROR(
       rt_custom_infer(session->graph, session->devices, session->device_count, error));
-  OPS_RETURN_IF_ERROR(rt_partition_create(session->graph, session->devices,
-                                          session->device_count, &session->partition, error));
+  OPS_RETURN_IF_ERROR(rt_session_place(session, options->expand_functions, error));
   const rt_executor_options executor = {
       .graph = session->graph,
       .partition = session->partition,

@@ -41,6 +41,11 @@ struct opsrt_session {
 int32_t rt_session_load(const opsrt_model_source *source, rt_model **out_model,
                         rt_graph **out_graph, ops_error *error);
 
+// ---- place.c ----
+// Fills session->partition; may replace nodes of session->graph. `expand_functions`: every
+// function, not only those that nobody takes.
+int32_t rt_session_place(opsrt_session *session, int32_t expand_functions, ops_error *error);
+
 // ---- info.c ----
 // Fills session->inputs, outputs and placements.
 int32_t rt_session_describe(opsrt_session *session, ops_error *error);

@@ -74,6 +74,9 @@ typedef struct opsrt_session_options {
   int32_t workers;           // threads lent to kernels; 0: one per core
   int32_t no_memory_reuse;   // 1: every value has memory of its own (for finding bugs)
   uint32_t max_plans;        // execution plans kept, one per set of input shapes; 0: 32
+  // 1: every operator that ONNX defines as a function is replaced by the function, not only
+  // where no provider takes it: to compare the two, and to find which piece is wrong.
+  int32_t expand_functions;
 } opsrt_session_options;
 
 // Fails with IO, INVALID_MODEL, NOT_FOUND (no such provider), UNSUPPORTED (a node that nobody

@@ -240,7 +240,10 @@ static int32_t hand_over(rt_node *node, uint32_t index, rt_value *result, ops_er
   OPS_RETURN_IF_ERROR(rt_value_replace_uses(old, result, error));
   if (result->kind == RT_VALUE_OUTPUT && result->declared.kind == RT_TYPE_UNKNOWN)
     OPS_RETURN_IF_ERROR(rt_value_set_declared(result, &old->declared, error));
-  return OPS_OK;
+  // What is known of it stays known until inference runs again: other bodies may depend on it.
+  if (result->kind != RT_VALUE_OUTPUT || result->type.kind != RT_TYPE_UNKNOWN) return OPS_OK;
+  OPS_RETURN_IF_ERROR(rt_value_set_type(result, &old->type, error));
+  return rt_value_set_contents(result, old->contents, old->contents_count, error);
 }
 
 static int32_t take_over(rt_node *node, rt_value **results, const char **names,

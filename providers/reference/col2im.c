@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Col2Im: columns of blocks summed into the image they were cut from. Integers wrap around;
-// complex numbers are summed by parts.
+// complex numbers are summed by parts. Strings have no sum: blocks of them must not overlap,
+// and what no block covers is empty.
 #include <string.h>
 
 #include "dense.h"
@@ -108,8 +109,43 @@ static void run_channel(const ref_run *run, const ref_view *x, const ref_view *y
   ref_write_ints(&plane, sums);
 }
 
+// Counts in `image` how often each of its elements is covered; at most once is right.
+static int32_t check_apart(ref_run *run, int64_t *image) {
+  const col2im_state *s = run->state;
+  memset(image, 0, sizeof *image * (size_t)ref_count(s->window.in, s->window.rank));
+  for (int64_t tap = 0; tap < s->taps; ++tap)
+    for (int64_t block = 0; block < s->blocks; ++block) {
+      int64_t at = cover(&s->window, block, tap);
+      if (at >= 0 && ++image[at] > 1)
+        return ref_refuse(run, "input input: blocks of strings overlap, which have no sum");
+    }
+  return OPS_OK;
+}
+
+static int32_t move_strings(ref_run *run) {
+  const col2im_state *s = run->state;
+  const ref_view *x = &run->inputs[0], *y = &run->outputs[0];
+  int64_t pixels = ref_count(s->window.in, s->window.rank);
+  RETURN_IF_ERROR(check_apart(run, (int64_t *)ref_reals(run, s->image_at)));
+  for (int64_t i = 0; i < y->count; ++i)
+    RETURN_IF_ERROR(y->values->string_set(y->value, (uint64_t)ref_offset_of(y, i),
+                                          (ops_str){NULL, 0}, run->error));
+  for (int64_t plane = 0; plane < s->batch * s->channels; ++plane)
+    for (int64_t tap = 0; tap < s->taps; ++tap)
+      for (int64_t block = 0; block < s->blocks; ++block) {
+        int64_t at = cover(&s->window, block, tap);
+        int64_t from = (plane * s->taps + tap) * s->blocks + block;
+        if (at >= 0)
+          RETURN_IF_ERROR(ref_move(y, ref_offset_of(y, plane * pixels + at), 1, x,
+                                   ref_offset_of(x, from), 1, 1, run->error));
+      }
+  return OPS_OK;
+}
+
 static int32_t execute(ref_run *run) {
   const col2im_state *s = run->state;
+  if (run->inputs[0].type == OPS_TYPE_STRING)
+    return run->outputs[0].count == 0 ? OPS_OK : move_strings(run);
   ref_view x = ref_parts(&run->inputs[0]), y = ref_parts(&run->outputs[0]);
   int64_t parts = x.rank == 4 ? 2 : 1;
   if (y.count == 0) return OPS_OK;

@@ -24,7 +24,7 @@
   X(Cos, 7, INPUT, REF_REALS, SAME)                     \
   X(Cosh, 9, INPUT, REF_REALS, SAME)                    \
   X(Elu, 1, XY, REF_REALS, SAME)                        \
-  X(Erf, 9, INPUT, REF_REALS, SAME)                     \
+  X(Erf, 9, INPUT, REF_REALS | REF_INTEGERS, SAME)      \
   X(Exp, 1, INPUT, REF_REALS, SAME)                     \
   X(Floor, 1, XY, REF_REALS, SAME)                      \
   X(Gelu, 20, XY, REF_REALS, SAME)                      \

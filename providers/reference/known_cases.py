@@ -6,6 +6,7 @@ sequences, the clip of every activation).
 
 usage: known_cases.py FILE
 """
+import math
 import sys
 
 sys.dont_write_bytecode = True
@@ -83,6 +84,12 @@ def moved_strings():
     yield ("TensorScatter", 24, {"axis": 1}, [words, strings("x", "y", "z").reshape(3, 1),
                                               ints(1, 0, 1)],
            [strings("a", "x", "y", "d", "ef", "z").reshape(3, 2)])
+    # Blocks of [1, 2] side by side, and one of two columns that leaves a gap of one.
+    yield ("Col2Im", 18, {}, [strings("a", "b", "c", "d").reshape(1, 2, 2), ints(2, 2), ints(1, 2)],
+           [strings("a", "c", "b", "d").reshape(1, 1, 2, 2)])
+    yield ("Col2Im", 18, {"dilations": [1, 2]},
+           [strings("a", "b").reshape(1, 2, 1), ints(1, 3), ints(1, 2)],
+           [strings("a", "", "b").reshape(1, 1, 1, 3)])
     corners = floats(-1, -1, 1, 1, 9, 9).reshape(1, 1, 3, 2)
     yield ("GridSample", 22, {"mode": "nearest", "align_corners": 1},
            [words.reshape(1, 1, 3, 2), corners], [strings("a", "g", "").reshape(1, 1, 1, 3)])
@@ -106,6 +113,14 @@ def quantized():
            [a.astype(numpy.int8), floats(0.5, 1, 1.5), numpy.zeros(3, numpy.int8),
             b.astype(numpy.int8), floats(0.5, 0.5), numpy.zeros(2, numpy.int8), floats(0.5)[0],
             numpy.int8(3)], [numpy.clip(scaled, -128, 127).astype(numpy.int8)])
+
+
+def error_function():
+    """Of integers: numpy's cast of the value that C computes in double."""
+    for dtype in [numpy.int8, numpy.int64, numpy.uint16]:
+        values = numpy.array([0, 1, 2, 5, 6, 100] + [-1, -7] * (dtype != numpy.uint16), dtype)
+        yield "Erf", 13, {}, [values], [
+            numpy.array([math.erf(value) for value in values]).astype(dtype)]
 
 
 def transforms():
@@ -235,7 +250,7 @@ def make_case(number, op, opset, attributes, inputs, results):
 
 
 def main():
-    groups = [unique, complex_images, moved_strings, quantized, transforms, recurrent,
+    groups = [unique, complex_images, moved_strings, quantized, transforms, recurrent, error_function,
               limited_broadcast, old_batch_norm, first_versions]
     cases = [make_case(i, *row) for i, row in enumerate(row for group in groups for row in group())]
     writer = onnx_cases.Writer()

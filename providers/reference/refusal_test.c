@@ -263,6 +263,11 @@ static const refusal refusals[] = {
      {{F, 1, {2}, {0}}, {F, 0, {0}, {1}}, {OPS_TYPE_BOOL, 0, {0}, {1}}, END},
      {{0}},
      "in [0, 1)"},
+    {"Col2Im",
+     18,
+     {{F, 3, {1, 2, 2}, {0}}, {I, 1, {2}, {1, 4}}, {I, 1, {2}, {1, 2}}, END},
+     {{0}},
+     "multiple of 2, 3]"},
     // Opset 6 and before broadcast only what they are told to.
     {"Add", 6, {{F, 2, {2, 3}, {0}}, {F, 1, {3}, {0}}, END}, {{0}}, "does not broadcast"},
     {"Mul",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The six-bit floats of opset 28 in Cast, QuantizeLinear and DequantizeLinear. Expected values
-// are those of the OCP Microscaling Formats specification 1.0: E2M3 reaches from 0.125 to 7.5,
-// E3M2 from 0.0625 to 28; both have subnormal numbers and neither infinity nor NaN.
+// The six-bit floats of opset 28 in Cast, QuantizeLinear, DequantizeLinear and as the content
+// of an optional. Expected values are those of the OCP Microscaling Formats specification 1.0:
+// E2M3 reaches from 0.125 to 7.5, E3M2 from 0.0625 to 28; both have subnormal numbers and
+// neither infinity nor NaN.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,10 +113,27 @@ static void every_code_survives_quantization(void **state) {
   }
 }
 
+// Elements 1, 2 and 3 of the number of their code, and what follows them in the last byte is 0.
+static void an_optional_gives_them_back(void **state) {
+  (void)state;
+  const uint8_t codes[] = {0x81, 0x30, 0x00};
+  uint8_t again[3];
+  test_tensor x, y;
+  test_tensor_init(&x, OPS_TYPE_FLOAT6E2M3, 1, (int64_t[]){3}, 0);
+  test_tensor_fill(&x, codes);
+  run("OptionalGetElement", "unused", 0, &x, 1, &y);
+  assert_int_equal(y.type, OPS_TYPE_FLOAT6E2M3);
+  test_tensor_read(&y, again);
+  assert_memory_equal(again, codes, sizeof codes);
+  test_tensor_finish(&x);
+  test_tensor_finish(&y);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(casts_round_and_saturate),
       cmocka_unit_test(every_code_survives_quantization),
+      cmocka_unit_test(an_optional_gives_them_back),
   };
   return cmocka_run_group_tests(tests, test_shared_open, test_shared_close);
 }

@@ -115,6 +115,8 @@ REAL(ThresholdedRelu, x > p[0] || isnan(x) ? x : 0)
 INTEGER(Abs, x < 0 ? (int64_t)(0 - (uint64_t)x) : x)
 INTEGER(AbsNatural, x)
 INTEGER(BitwiseNot, ~x)
+INTEGER(Erf, ref_truncate(erf((double)x)))
+INTEGER(ErfNatural, ref_truncate(erf((double)(uint64_t)x)))
 INTEGER(Neg, (int64_t)(0 - (uint64_t)x))
 INTEGER(Not, !x)
 INTEGER(Relu, x < 0 ? 0 : x)
@@ -156,7 +158,7 @@ static const unary_row rows[REF_UNARY_COUNT] = {
     ROW(Cos),
     ROW(Cosh),
     ROW(Elu, WITH({"alpha", 1.0f})),
-    ROW(Erf),
+    ROW(Erf, .integer = integer_Erf, .natural = integer_ErfNatural),
     ROW(Exp),
     ROW(Floor),
     ROW(Gelu, .read = read_gelu),

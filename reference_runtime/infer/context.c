@@ -170,6 +170,13 @@ void rt_infer_set_dim(rt_infer_context *ctx, uint32_t output, int32_t axis, rt_d
   if (output < ctx->output_count) ctx->outputs[output].dims[axis] = dim;
 }
 
+int32_t rt_infer_set_shape(rt_infer_context *ctx, uint32_t output, int32_t elem_type,
+                           int32_t rank, const rt_dim *dims) {
+  OPS_RETURN_IF_ERROR(rt_infer_set_tensor(ctx, output, elem_type, rank));
+  for (int32_t i = 0; i < rank; ++i) rt_infer_set_dim(ctx, output, i, dims[i]);
+  return OPS_OK;
+}
+
 int32_t rt_infer_copy_shape(rt_infer_context *ctx, uint32_t output, int32_t elem_type,
                             uint32_t input) {
   const int32_t rank = rt_infer_rank(ctx, input);

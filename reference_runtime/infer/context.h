@@ -71,6 +71,9 @@ int32_t rt_infer_axes(const rt_infer_context *ctx, uint32_t input, int32_t rank,
 int32_t rt_infer_set_tensor(rt_infer_context *ctx, uint32_t output, int32_t elem_type,
                             int32_t rank);
 void rt_infer_set_dim(rt_infer_context *ctx, uint32_t output, int32_t axis, rt_dim dim);
+// Both at once: a tensor with these `rank` dims.
+int32_t rt_infer_set_shape(rt_infer_context *ctx, uint32_t output, int32_t elem_type,
+                           int32_t rank, const rt_dim *dims);
 // The output gets the shape of the input.
 int32_t rt_infer_copy_shape(rt_infer_context *ctx, uint32_t output, int32_t elem_type,
                             uint32_t input);

@@ -299,17 +299,17 @@ static int32_t infer_loop(driver *d, const rt_node *node, rt_graph *body) {
   return status;
 }
 
-// One slice of a scanned input: its type without the scanned axis.
+// One slice of a scanned input: its type without the `count` axes from `axis` on.
 static int32_t set_slice(driver *d, rt_graph *body, uint32_t index, const rt_type *type,
-                         int64_t axis) {
+                         int64_t axis, int32_t count) {
   rt_dim dims[OPS_MAX_RANK];
   rt_type slice = *type;
-  if (type->kind == RT_TYPE_TENSOR && type->rank > 0) {
+  if (type->kind == RT_TYPE_TENSOR && type->rank >= count) {
     if (axis < 0) axis += type->rank;
-    slice.rank = type->rank - 1;
+    slice.rank = type->rank - count;
     slice.dims = dims;
     for (int32_t i = 0, at = 0; i < type->rank; ++i) {
-      if (i != axis && at < slice.rank) dims[at++] = type->dims[i];
+      if ((i < axis || i >= axis + count) && at < slice.rank) dims[at++] = type->dims[i];
     }
   }
   return set_body_input(d, body, index, &slice);
@@ -328,9 +328,47 @@ static int32_t open_scan(driver *d, const rt_node *node, rt_graph *body) {
     const uint32_t slice = i - states;
     OPS_RETURN_IF_ERROR(
         i < states ? set_body_input(d, body, i, type)
-                   : set_slice(d, body, i, type, axes && slice < count ? axes[slice] : 0));
+                   : set_slice(d, body, i, type, axes && slice < count ? axes[slice] : 0, 1));
   }
   return OPS_OK;
+}
+
+// Scan-8: states lose the batch, slices the axis of iterations, too; see the rule.
+static int32_t open_scan_batches(driver *d, const rt_node *node, rt_graph *body) {
+  const int64_t scanned = rt_attrs_int(&node->op.attrs, "num_scan_inputs", 0);
+  if (scanned < 1 || scanned >= node->input_count)
+    return OPS_OK;  // the rule says what is wrong
+  const uint32_t first = node->input_count - (uint32_t)scanned;
+  for (uint32_t i = 1; i < node->input_count; ++i) {
+    if (!node->operands[i]) continue;
+    OPS_RETURN_IF_ERROR(
+        set_slice(d, body, i - 1, &node->operands[i]->type, 0, i < first ? 1 : 2));
+  }
+  return OPS_OK;
+}
+
+// SequenceMap: the body sees an element of each sequence, and all else as it is.
+static int32_t open_map(driver *d, const rt_node *node, rt_graph *body) {
+  for (uint32_t i = 0; i < node->input_count; ++i) {
+    const rt_type *type = node->operands[i] ? &node->operands[i]->type : NULL;
+    if (type && type->kind == RT_TYPE_SEQUENCE) type = type->element;
+    if (type) OPS_RETURN_IF_ERROR(set_body_input(d, body, i, type));
+  }
+  return OPS_OK;
+}
+
+// FlexAttention: scores [batch, heads, length of Q, length of K], in a type of the softmax.
+static int32_t open_scores(driver *d, const rt_node *node, rt_graph *body) {
+  const rt_type *q =
+      node->input_count > 1 && node->operands[0] ? &node->operands[0]->type : NULL;
+  const rt_type *k = q && node->operands[1] ? &node->operands[1]->type : NULL;
+  if (!k || q->kind != RT_TYPE_TENSOR || k->kind != RT_TYPE_TENSOR || q->rank != 4 ||
+      k->rank != 4) {
+    return OPS_OK;
+  }
+  const rt_dim dims[] = {q->dims[0], q->dims[1], q->dims[2], k->dims[2]};
+  const rt_type scores = rt_type_tensor(OPS_TYPE_UNDEFINED, 4, dims);
+  return set_body_input(d, body, 0, &scores);
 }
 
 // A branch that is never taken may hold what would be wrong if it were.
@@ -349,6 +387,16 @@ static int32_t infer_branch(driver *d, const rt_node *node, rt_graph *body) {
   return OPS_OK;
 }
 
+// Gives the inputs of a body the types that the node's inputs imply.
+static int32_t open_body(driver *d, const rt_node *node, rt_graph *body) {
+  if (rt_op_is(&node->op, "Scan")) {
+    return node->op.opset < 9 ? open_scan_batches(d, node, body) : open_scan(d, node, body);
+  }
+  if (rt_op_is(&node->op, "SequenceMap")) return open_map(d, node, body);
+  if (strcmp(node->op.name, "FlexAttention") == 0) return open_scores(d, node, body);
+  return OPS_OK;
+}
+
 static int32_t infer_bodies(driver *d, const rt_node *node) {
   for (uint32_t i = 0; i < rt_node_body_count(node); ++i) {
     rt_graph *body = rt_node_body(node, i);
@@ -357,9 +405,7 @@ static int32_t infer_bodies(driver *d, const rt_node *node) {
     } else if (rt_op_is(&node->op, "If")) {
       OPS_RETURN_IF_ERROR(infer_branch(d, node, body));
     } else {
-      if (rt_op_is(&node->op, "Scan") && node->op.opset >= 9) {
-        OPS_RETURN_IF_ERROR(open_scan(d, node, body));
-      }
+      OPS_RETURN_IF_ERROR(open_body(d, node, body));
       OPS_RETURN_IF_ERROR(infer_tree(d, body));
     }
   }

@@ -148,6 +148,34 @@ int32_t rt_infer_rule_scan(rt_infer_context *ctx) {
   return OPS_OK;
 }
 
+// Scan-8: an input with lengths comes first, axis 0 of everything else is a batch, which the
+// body does not see, and axis 1 of what is scanned the iterations.
+int32_t rt_infer_rule_scan_batches(rt_infer_context *ctx) {
+  const rt_graph *body = rt_attrs_graph(&ctx->op->attrs, "body");
+  const int64_t scanned = rt_infer_attr(ctx, "num_scan_inputs", 0);
+  if (!body || scanned < 1 || scanned >= ctx->input_count ||
+      body->input_count + 1 != ctx->input_count || body->output_count < ctx->output_count) {
+    return rt_infer_fail(ctx,
+                         "expected a body with an input for each of the node but "
+                         "sequence_lens, of which num_scan_inputs, found %lld, are scanned",
+                         (long long)scanned);
+  }
+  const uint32_t first = ctx->input_count - (uint32_t)scanned, states = first - 1;
+  const rt_dim batch = rt_infer_dim(ctx, first, 0), length = rt_infer_dim(ctx, first, 1);
+  for (uint32_t i = 0; i < ctx->output_count; ++i) {
+    const rt_type *type = &body->outputs[i]->type;
+    if (type->kind != RT_TYPE_TENSOR) continue;
+    const rt_dim outer[] = {batch, length};
+    const int32_t added = i < states ? 1 : 2;
+    const int32_t rank = type->rank < 0 ? RT_RANK_UNKNOWN : type->rank + added;
+    OPS_RETURN_IF_ERROR(rt_infer_set_tensor(ctx, i, type->elem_type, rank));
+    for (int32_t axis = 0; axis < rank; ++axis) {
+      rt_infer_set_dim(ctx, i, axis, axis < added ? outer[axis] : type->dims[axis - added]);
+    }
+  }
+  return OPS_OK;
+}
+
 // --- Sequences -------------------------------------------------------------------------------
 
 #define ANY_TENSOR(number, name, bits) \
@@ -155,37 +183,49 @@ int32_t rt_infer_rule_scan(rt_infer_context *ctx) {
 // Tensors of unknown shape, for the elements of sequences; types outlive the call.
 static const rt_type any_tensors[OPS_TYPE_COUNT] = {OPS_TYPE_LIST(ANY_TENSOR)};
 
-static int32_t set_sequence(rt_infer_context *ctx, int64_t elem_type) {
-  if (ctx->output_count == 0) return OPS_OK;
+static int32_t set_sequence(rt_infer_context *ctx, uint32_t output, int64_t elem_type) {
+  if (output >= ctx->output_count) return OPS_OK;
   const int known = elem_type > 0 && elem_type < OPS_TYPE_COUNT;
-  ctx->outputs[0].type = (rt_type){RT_TYPE_SEQUENCE, 0, RT_RANK_UNKNOWN, NULL,
-                                   known ? &any_tensors[elem_type] : NULL};
+  ctx->outputs[output].type = (rt_type){RT_TYPE_SEQUENCE, 0, RT_RANK_UNKNOWN, NULL,
+                                        known ? &any_tensors[elem_type] : NULL};
   return OPS_OK;
 }
 
 int32_t rt_infer_rule_sequence_construct(rt_infer_context *ctx) {
-  return set_sequence(ctx, rt_infer_elem(ctx, 0));
+  return set_sequence(ctx, 0, rt_infer_elem(ctx, 0));
 }
 
 int32_t rt_infer_rule_sequence_empty(rt_infer_context *ctx) {
-  return set_sequence(ctx, rt_infer_attr(ctx, "dtype", OPS_TYPE_FLOAT));
+  return set_sequence(ctx, 0, rt_infer_attr(ctx, "dtype", OPS_TYPE_FLOAT));
 }
 
 int32_t rt_infer_rule_sequence_split(rt_infer_context *ctx) {
-  return set_sequence(ctx, rt_infer_elem(ctx, 0));
+  return set_sequence(ctx, 0, rt_infer_elem(ctx, 0));
 }
 
 // SequenceInsert, SequenceErase: lengths are no part of a type.
 int32_t rt_infer_rule_sequence_same(rt_infer_context *ctx) {
   if (!rt_infer_has(ctx, 0) || !ctx->output_count) return OPS_OK;
   const rt_type *element = ctx->inputs[0].type->element;
-  return set_sequence(ctx, element ? element->elem_type : 0);
+  return set_sequence(ctx, 0, element ? element->elem_type : 0);
 }
 
 // SequenceAt, OptionalGetElement.
 int32_t rt_infer_rule_sequence_at(rt_infer_context *ctx) {
   const rt_type *element = rt_infer_has(ctx, 0) ? ctx->inputs[0].type->element : NULL;
   if (element) set_type(ctx, 0, element);
+  return OPS_OK;
+}
+
+// SequenceMap: sequences of what the body yields.
+int32_t rt_infer_rule_sequence_map(rt_infer_context *ctx) {
+  const rt_graph *body = rt_attrs_graph(&ctx->op->attrs, "body");
+  if (!body || body->input_count != ctx->input_count ||
+      body->output_count < ctx->output_count) {
+    return rt_infer_fail(ctx, "expected a body with as many inputs and outputs as the node");
+  }
+  for (uint32_t i = 0; i < ctx->output_count; ++i)
+    set_sequence(ctx, i, body->outputs[i]->type.elem_type);
   return OPS_OK;
 }
 

@@ -180,6 +180,25 @@ int32_t rt_infer_rule_cast_like(rt_infer_context *ctx) {
   return OPS_OK;
 }
 
+// BitCast: the bits stay, so that a type of the same width is expected; what is known of the
+// contents is not followed.
+int32_t rt_infer_rule_bit_cast(rt_infer_context *ctx) {
+  const int64_t to = rt_infer_attr(ctx, "to", 0);
+  const int32_t from = rt_infer_elem(ctx, 0);
+  uint64_t before = 0, after = 0;
+  if (to <= 0 || to >= OPS_TYPE_COUNT || !rt_elem_type_bytes((int32_t)to, 8, &after)) {
+    return rt_infer_fail(ctx,
+                         "attribute to is %lld, expected the number of an element type "
+                         "other than string",
+                         (long long)to);
+  }
+  if (from && rt_elem_type_bytes(from, 8, &before) && before != after) {
+    return rt_infer_fail(ctx, "input is %s and attribute to %s; expected types of one width",
+                         rt_elem_type_name(from), rt_elem_type_name((int32_t)to));
+  }
+  return rt_infer_copy_shape(ctx, 0, (int32_t)to, 0);
+}
+
 int32_t rt_infer_rule_clip(rt_infer_context *ctx) {
   OPS_RETURN_IF_ERROR(rt_infer_need_same_elem(ctx, 0, "input", 1, "min"));
   OPS_RETURN_IF_ERROR(rt_infer_need_same_elem(ctx, 0, "input", 2, "max"));

@@ -29,6 +29,7 @@ static const rt_infer_rule rules[] = {
     {"AveragePool", 1, RT_INFER_NEWEST, rt_infer_rule_pool, 0},
     {"BatchNormalization", 1, RT_INFER_NEWEST, rt_infer_rule_batch_norm, 0},
     {"Bernoulli", 1, RT_INFER_NEWEST, rt_infer_rule_random_like, 0},
+    {"BitCast", 26, RT_INFER_NEWEST, rt_infer_rule_bit_cast, 0},
     {"BitShift", 1, RT_INFER_NEWEST, rt_infer_rule_binary, 0},
     {"BitwiseAnd", 1, RT_INFER_NEWEST, rt_infer_rule_binary, 0},
     {"BitwiseNot", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
@@ -37,6 +38,7 @@ static const rt_infer_rule rules[] = {
     {"BlackmanWindow", 17, RT_INFER_NEWEST, rt_infer_rule_window, 0},
     {"Cast", 1, RT_INFER_NEWEST, rt_infer_rule_cast, 0},
     {"CastLike", 1, RT_INFER_NEWEST, rt_infer_rule_cast_like, 0},
+    {"CausalConvWithState", 27, RT_INFER_NEWEST, rt_infer_rule_causal_conv, 0},
     {"Ceil", 1, RT_INFER_NEWEST, rt_infer_rule_integral, RT_INFER_ROUND},
     {"Celu", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
     {"CenterCropPad", 18, RT_INFER_NEWEST, rt_infer_rule_center_crop_pad, 0},
@@ -54,6 +56,7 @@ static const rt_infer_rule rules[] = {
     {"Cosh", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
     {"CumProd", 26, RT_INFER_NEWEST, rt_infer_rule_same, 0},
     {"CumSum", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
+    {"DFT", 17, RT_INFER_NEWEST, rt_infer_rule_dft, 0},
     {"DeformConv", 1, RT_INFER_NEWEST, rt_infer_rule_deform_conv, 0},
     {"DepthToSpace", 1, RT_INFER_NEWEST, rt_infer_rule_depth_to_space, 0},
     {"DequantizeLinear", 1, RT_INFER_NEWEST, rt_infer_rule_dequantize, 0},
@@ -94,6 +97,7 @@ static const rt_infer_rule rules[] = {
     {"Hardmax", 1, RT_INFER_NEWEST, rt_infer_rule_softmax, 0},
     {"Identity", 1, RT_INFER_NEWEST, rt_infer_rule_identity, 0},
     {"If", 1, RT_INFER_NEWEST, rt_infer_rule_if, 0},
+    {"ImageDecoder", 20, RT_INFER_NEWEST, rt_infer_rule_image_decoder, 0},
     {"InstanceNormalization", 1, RT_INFER_NEWEST, rt_infer_rule_per_channel, 0},
     {"IsInf", 1, RT_INFER_NEWEST, rt_infer_rule_same, OPS_TYPE_BOOL},
     {"IsNaN", 1, RT_INFER_NEWEST, rt_infer_rule_same, OPS_TYPE_BOOL},
@@ -104,6 +108,7 @@ static const rt_infer_rule rules[] = {
     {"Less", 1, 6, rt_infer_rule_compare_limited, RT_INFER_LESS},
     {"Less", 7, RT_INFER_NEWEST, rt_infer_rule_compare, RT_INFER_LESS},
     {"LessOrEqual", 7, RT_INFER_NEWEST, rt_infer_rule_compare, RT_INFER_NOTHING},
+    {"LinearAttention", 27, RT_INFER_NEWEST, rt_infer_rule_linear_attention, 0},
     {"Log", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
     {"LogSoftmax", 1, RT_INFER_NEWEST, rt_infer_rule_softmax, 0},
     {"Loop", 1, RT_INFER_NEWEST, rt_infer_rule_loop, 0},
@@ -119,6 +124,7 @@ static const rt_infer_rule rules[] = {
     {"Mean", 1, 7, rt_infer_rule_same, 0},
     {"Mean", 8, RT_INFER_NEWEST, rt_infer_rule_variadic, 0},
     {"MeanVarianceNormalization", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
+    {"MelWeightMatrix", 17, RT_INFER_NEWEST, rt_infer_rule_mel_weight_matrix, 0},
     {"Min", 1, 7, rt_infer_rule_same, 0},
     {"Min", 8, RT_INFER_NEWEST, rt_infer_rule_variadic, RT_INFER_MIN},
     {"Mish", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
@@ -171,6 +177,8 @@ static const rt_infer_rule rules[] = {
     {"RoiAlign", 1, RT_INFER_NEWEST, rt_infer_rule_roi_align, 0},
     {"RotaryEmbedding", 23, RT_INFER_NEWEST, rt_infer_rule_same, 0},
     {"Round", 1, RT_INFER_NEWEST, rt_infer_rule_integral, RT_INFER_ROUND},
+    {"STFT", 17, RT_INFER_NEWEST, rt_infer_rule_stft, 0},
+    {"Scan", 8, 8, rt_infer_rule_scan_batches, 0},
     {"Scan", 9, RT_INFER_NEWEST, rt_infer_rule_scan, 0},
     {"Scatter", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
     {"ScatterElements", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
@@ -182,6 +190,7 @@ static const rt_infer_rule rules[] = {
     {"SequenceErase", 1, RT_INFER_NEWEST, rt_infer_rule_sequence_same, 0},
     {"SequenceInsert", 1, RT_INFER_NEWEST, rt_infer_rule_sequence_same, 0},
     {"SequenceLength", 1, RT_INFER_NEWEST, rt_infer_rule_scalar, OPS_TYPE_INT64},
+    {"SequenceMap", 17, RT_INFER_NEWEST, rt_infer_rule_sequence_map, 0},
     {"Shape", 1, RT_INFER_NEWEST, rt_infer_rule_shape, 0},
     {"Shrink", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
     {"Sigmoid", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
@@ -200,14 +209,18 @@ static const rt_infer_rule rules[] = {
     {"Sqrt", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
     {"Squeeze", 1, RT_INFER_NEWEST, rt_infer_rule_squeeze, 0},
     {"StringConcat", 20, RT_INFER_NEWEST, rt_infer_rule_binary, 0},
+    {"StringNormalizer", 10, RT_INFER_NEWEST, rt_infer_rule_string_normalizer, 0},
+    {"StringSplit", 20, RT_INFER_NEWEST, rt_infer_rule_string_split, 0},
     {"Sub", 1, 6, rt_infer_rule_binary_limited, RT_INFER_SUB},
     {"Sub", 7, RT_INFER_NEWEST, rt_infer_rule_binary, RT_INFER_SUB},
     {"Sum", 1, 7, rt_infer_rule_same, 0},
     {"Sum", 8, RT_INFER_NEWEST, rt_infer_rule_variadic, 0},
+    {"SwiGLU", 28, RT_INFER_NEWEST, rt_infer_rule_same_shapes, 0},
     {"Swish", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
     {"Tan", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
     {"Tanh", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
     {"TensorScatter", 24, RT_INFER_NEWEST, rt_infer_rule_same, 0},
+    {"TfIdfVectorizer", 9, RT_INFER_NEWEST, rt_infer_rule_tf_idf_vectorizer, 0},
     {"ThresholdedRelu", 1, RT_INFER_NEWEST, rt_infer_rule_same, 0},
     {"Tile", 1, 5, rt_infer_rule_tile_axis, 0},
     {"Tile", 6, RT_INFER_NEWEST, rt_infer_rule_tile, 0},
@@ -225,8 +238,9 @@ static const rt_infer_rule rules[] = {
 
 const rt_infer_rule_set rt_infer_rules_onnx = {"", rules, sizeof rules / sizeof *rules};
 
-static const rt_infer_rule_set *const sets[] = {&rt_infer_rules_onnx,
-                                                &rt_infer_rules_microsoft};
+static const rt_infer_rule_set *const sets[] = {
+    &rt_infer_rules_onnx, &rt_infer_rules_ml, &rt_infer_rules_microsoft,
+    &rt_infer_rules_preview, &rt_infer_rules_training};
 
 uint32_t rt_infer_rule_set_count(void) {
   return sizeof sets / sizeof *sets;

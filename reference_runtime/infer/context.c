@@ -187,6 +187,57 @@ int32_t rt_infer_copy_shape(rt_infer_context *ctx, uint32_t output, int32_t elem
   return OPS_OK;
 }
 
+// A tensor type whose dims are copied to `dims`.
+static rt_type copy_tensor(const rt_type *type, rt_dim *dims) {
+  rt_type copy = *type;
+  if (copy.rank > OPS_MAX_RANK) copy.rank = RT_RANK_UNKNOWN;
+  if (copy.rank > 0) memcpy(dims, type->dims, (size_t)copy.rank * sizeof *dims);
+  copy.dims = dims;
+  return copy;
+}
+
+void rt_infer_set_type(rt_infer_context *ctx, uint32_t output, const rt_type *type) {
+  if (output >= ctx->output_count) return;
+  rt_infer_output *out = &ctx->outputs[output];
+  rt_type *place = &out->type;
+  out->type = *type;
+  for (int32_t depth = 0; depth < RT_INFER_ELEMENTS && place->element; ++depth) {
+    out->elements[depth] = *place->element;
+    place->element = &out->elements[depth];
+    place = &out->elements[depth];
+  }
+  if (place->kind != RT_TYPE_TENSOR) return;
+  *place = copy_tensor(place, place == &out->type ? out->dims : out->element_dims);
+}
+
+static void merge_tensor(rt_type *into, rt_dim *dims, const rt_type *other) {
+  if (into->elem_type != other->elem_type) into->elem_type = OPS_TYPE_UNDEFINED;
+  if (into->rank != other->rank) into->rank = RT_RANK_UNKNOWN;
+  for (int32_t i = 0; i < into->rank; ++i)
+    if (!rt_dim_equal(dims[i], other->dims[i])) dims[i] = rt_dim_unknown();
+}
+
+void rt_infer_merge_type(rt_infer_context *ctx, uint32_t output, const rt_type *other) {
+  if (output >= ctx->output_count) return;
+  rt_infer_output *out = &ctx->outputs[output];
+  rt_type *place = &out->type, *holder = NULL;
+  while (place->kind == other->kind && place->element && other->element) {
+    if (place != &out->type && place != &out->elements[0]) return;  // as deep as is copied
+    holder = place;
+    place = place == &out->type ? &out->elements[0] : &out->elements[1];
+    other = other->element;
+  }
+  if (place->kind == RT_TYPE_TENSOR && other->kind == RT_TYPE_TENSOR) {
+    merge_tensor(place, holder ? out->element_dims : out->dims, other);
+  } else if (place->kind != other->kind && holder) {
+    holder->element = NULL;
+  } else if (place->kind != other->kind) {
+    out->type = (rt_type){0};
+  } else {
+    place->element = NULL;
+  }
+}
+
 rt_dim *rt_infer_set_contents(rt_infer_context *ctx, uint32_t output, int64_t count) {
   if (output >= ctx->output_count || count < 0 || count > RT_INFER_MAX_CONTENTS) return NULL;
   rt_infer_output *out = &ctx->outputs[output];

@@ -74,6 +74,11 @@ void rt_infer_set_dim(rt_infer_context *ctx, uint32_t output, int32_t axis, rt_d
 // Both at once: a tensor with these `rank` dims.
 int32_t rt_infer_set_shape(rt_infer_context *ctx, uint32_t output, int32_t elem_type,
                            int32_t rank, const rt_dim *dims);
+// Any type. What a sequence or optional holds is copied, so that `type` need not last; what is
+// deeper inside than tensors in a sequence in an optional must.
+void rt_infer_set_type(rt_infer_context *ctx, uint32_t output, const rt_type *type);
+// Leaves the output what holds whichever of its type and `other` a value has.
+void rt_infer_merge_type(rt_infer_context *ctx, uint32_t output, const rt_type *other);
 // The output gets the shape of the input.
 int32_t rt_infer_copy_shape(rt_infer_context *ctx, uint32_t output, int32_t elem_type,
                             uint32_t input);

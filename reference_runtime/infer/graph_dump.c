@@ -13,6 +13,7 @@
 
 #include "graph/build.h"
 #include "infer/infer.h"
+#include "infer/rules.h"
 
 static void print_note(void *user, const rt_node *node, const char *text) {
   (void)user;
@@ -54,20 +55,52 @@ static rt_type evaluated(const rt_symbols *symbols, const rt_type *type, const i
   return result;
 }
 
-static void print_values(const rt_graph *graph, const request *what) {
+// Of the graphs around a value: "a/then_branch/".
+#define MAX_PREFIX 1024
+
+static void print_bodies(const rt_graph *graph, const request *what, const char *prefix);
+
+static void print_values(const rt_graph *graph, const request *what, const char *prefix) {
   char text[2048];
   rt_dim dims[OPS_MAX_RANK];
-  const uint32_t count = rt_symbols_count(graph->symbols);
+  const rt_symbols *symbols = graph->root->symbols;
+  const uint32_t count = rt_symbols_count(symbols);
   int64_t *values = calloc(count + (size_t)1, sizeof *values);
   if (!values) return;
   for (uint32_t i = 0; i < count; ++i) {
-    values[i] = setting_of(what, rt_symbols_name(graph->symbols, i));
+    values[i] = setting_of(what, rt_symbols_name(symbols, i));
   }
   for (const rt_value *value = graph->first_value; value; value = value->next) {
-    const rt_type type = evaluated(graph->symbols, &value->type, values, dims);
-    printf("%s\t%s\n", value->name, rt_type_format(graph->symbols, &type, text, sizeof text));
+    const rt_type type = evaluated(symbols, &value->type, values, dims);
+    printf("%s%s\t%s\n", prefix, value->name,
+           rt_type_format(symbols, &type, text, sizeof text));
   }
   free(values);
+  print_bodies(graph, what, prefix);
+}
+
+static void print_bodies(const rt_graph *graph, const request *what, const char *prefix) {
+  char inner[MAX_PREFIX];
+  for (const rt_node *node = graph->first; node; node = node->next) {
+    for (uint32_t i = 0; i < node->op.attrs.count; ++i) {
+      const rt_attr *attr = &node->op.attrs.items[i];
+      if (attr->kind != RT_ATTR_GRAPH || node->output_count == 0) continue;
+      const rt_value *first = node->outputs[0];
+      snprintf(inner, sizeof inner, "%s%s/%s/", prefix, first ? first->name : "", attr->name);
+      print_values(attr->graphs[0], what, inner);
+    }
+  }
+}
+
+static int print_rules(void) {
+  for (uint32_t i = 0; i < rt_infer_rule_set_count(); ++i) {
+    const rt_infer_rule_set *set = rt_infer_rule_set_at(i);
+    for (uint32_t j = 0; j < set->count; ++j) {
+      const rt_infer_rule *rule = &set->rules[j];
+      printf("%s\t%s\t%d\t%d\n", set->domain, rule->name, rule->since, rule->until);
+    }
+  }
+  return 0;
 }
 
 static int32_t dump(const request *what, ops_error *error) {
@@ -79,7 +112,7 @@ static int32_t dump(const request *what, ops_error *error) {
   if (status == OPS_OK) status = rt_infer_graph(graph, &options, error);
   if (status == OPS_OK) status = rt_graph_verify(graph, error);
   if (status == OPS_OK && what->whole) rt_graph_print(graph, stdout);
-  if (status == OPS_OK && !what->whole) print_values(graph, what);
+  if (status == OPS_OK && !what->whole) print_values(graph, what, "");
   rt_graph_destroy(graph);
   rt_model_destroy(model);
   return status;
@@ -89,11 +122,13 @@ int main(int argc, char **argv) {
   ops_error error = OPS_ERROR_INIT;
   request what = {.settings = argv + 1};
   int at = 1;
+  if (at < argc && strcmp(argv[at], "--rules") == 0) return print_rules();
   if (at < argc && strcmp(argv[at], "--print") == 0) what.whole = 1, ++at;
   what.settings = argv + at;
   while (at < argc && strncmp(argv[at], "--set=", 6) == 0) ++at, ++what.setting_count;
   if (at >= argc) {
-    fprintf(stderr, "usage: graph_dump [--print] [--set=NAME=NUMBER]... MODEL.onnx...\n");
+    fprintf(stderr,
+            "usage: graph_dump --rules | [--print] [--set=NAME=NUMBER]... MODEL.onnx...\n");
     return 2;
   }
   int failed = 0;

@@ -23,12 +23,17 @@ typedef struct rt_infer_input {
   const rt_constant *constant;  // the data, if they are at hand; NULL: not
 } rt_infer_input;
 
+// An optional, a sequence in it, tensors in that.
+#define RT_INFER_ELEMENTS 2
+
 // What a rule found out about one output. The type's dims point to `dims`; the type is
 // RT_TYPE_UNKNOWN where nothing is known, a dimension is unknown where it depends on data.
 typedef struct rt_infer_output {
   rt_type type;
   rt_dim dims[OPS_MAX_RANK];
-  int64_t contents_count;  // -1: not known
+  rt_type elements[RT_INFER_ELEMENTS];  // what the type holds, outermost first
+  rt_dim element_dims[OPS_MAX_RANK];    // of the tensors inside
+  int64_t contents_count;               // -1: not known
   rt_dim contents[RT_INFER_MAX_CONTENTS];
 } rt_infer_output;
 

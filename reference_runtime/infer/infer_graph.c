@@ -16,7 +16,8 @@ typedef struct driver {
   uint32_t input_capacity;
   rt_infer_output *outputs;
   uint32_t output_capacity;
-  uint32_t loops;  // around the graph that is being inferred
+  uint32_t loops;    // around the graph that is being inferred
+  uint32_t untaken;  // branches around it that a constant condition rules out
   ops_error *error;
 } driver;
 
@@ -45,7 +46,8 @@ static int32_t refute(const driver *d, const rt_value *value, const rt_type *fou
   snprintf(text, sizeof text, "value '%s' is declared as %s but is %s; correct the declaration",
            value->name, rt_type_format(symbols, declared, e, sizeof e),
            rt_type_format(symbols, found, f, sizeof f));
-  if (d->options.strict) return ops_error_set(d->error, OPS_ERROR_INVALID_MODEL, "%s", text);
+  if (d->options.strict && !d->untaken)
+    return ops_error_set(d->error, OPS_ERROR_INVALID_MODEL, "%s", text);
   note(d, value->producer, text);
   return OPS_OK;
 }
@@ -213,6 +215,7 @@ static int32_t set_body_input(driver *d, rt_graph *body, uint32_t index, const r
 typedef struct carried {
   rt_type type;
   rt_dim dims[OPS_MAX_RANK];
+  rt_type elements[RT_INFER_ELEMENTS];
 } carried;
 
 static void assume(carried *c, const rt_value *value) {
@@ -221,6 +224,14 @@ static void assume(carried *c, const rt_value *value) {
     memcpy(c->dims, c->type.dims, (size_t)c->type.rank * sizeof *c->dims);
     c->type.dims = c->dims;
   }
+  // Iterations may add elements of other shapes to a sequence.
+  rt_type *place = &c->type;
+  for (int32_t depth = 0; depth < RT_INFER_ELEMENTS && place->element; ++depth) {
+    c->elements[depth] = *place->element;
+    place->element = &c->elements[depth];
+    place = &c->elements[depth];
+  }
+  if (place != &c->type) place->rank = RT_RANK_UNKNOWN;
 }
 
 // Gives up what one iteration does not preserve. 1 if something was given up.
@@ -377,14 +388,11 @@ static int32_t infer_branch(driver *d, const rt_node *node, rt_graph *body) {
   const int is_known =
       condition && condition->contents_count == 1 && rt_dim_is_const(condition->contents[0]);
   const char *taken = is_known && condition->contents[0].value ? "then_branch" : "else_branch";
-  if (!is_known || rt_attrs_graph(&node->op.attrs, taken) == body) return infer_tree(d, body);
-  ops_error error = OPS_ERROR_INIT, *const outer = d->error;
-  d->error = &error;
+  const int untaken = is_known && rt_attrs_graph(&node->op.attrs, taken) != body;
+  d->untaken += untaken != 0;
   const int32_t status = infer_tree(d, body);
-  d->error = outer;
-  if (status != OPS_ERROR_INVALID_MODEL) return pass_error(d, status, &error);
-  note(d, node, error.message);
-  return OPS_OK;
+  d->untaken -= untaken != 0;
+  return status;
 }
 
 // Gives the inputs of a body the types that the node's inputs imply.
@@ -436,13 +444,26 @@ static rt_infer_input input_of(const rt_value *value) {
                           value->contents_count, rt_value_constant(value)};
 }
 
+// In a branch that is never taken a fault is a note, and its outputs are what is declared.
+static int32_t apply_rule(driver *d, const rt_node *node) {
+  ops_error error = OPS_ERROR_INIT;
+  const int32_t status =
+      rt_infer_node(node, node->graph->symbols, d->inputs, d->outputs, &error);
+  if (status != OPS_ERROR_INVALID_MODEL || !d->untaken) return pass_error(d, status, &error);
+  note(d, node, error.message);
+  for (uint32_t i = 0; i < node->output_count; ++i) {
+    d->outputs[i].type = (rt_type){0};
+    d->outputs[i].contents_count = -1;
+  }
+  return OPS_OK;
+}
+
 static int32_t infer_one(driver *d, rt_node *node) {
   char text[160];
   OPS_RETURN_IF_ERROR(infer_bodies(d, node));
   OPS_RETURN_IF_ERROR(reserve(d, node));
   for (uint32_t i = 0; i < node->operand_count; ++i) d->inputs[i] = input_of(node->operands[i]);
-  OPS_RETURN_IF_ERROR(
-      rt_infer_node(node, node->graph->symbols, d->inputs, d->outputs, d->error));
+  OPS_RETURN_IF_ERROR(apply_rule(d, node));
   if (!rt_infer_has_rule(&node->op)) {
     snprintf(text, sizeof text, "no shape rule for %s%s%.64s of opset %d", node->op.domain,
              *node->op.domain ? "." : "", node->op.name, node->op.opset);

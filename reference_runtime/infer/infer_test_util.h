@@ -93,6 +93,7 @@ typedef struct node_spec {
   rt_value *inputs[5];
   uint32_t input_count, output_count;  // 0: as many inputs as are not NULL; one output
   rt_attr attrs[6];
+  const char *domain;  // NULL: ONNX's own
 } node_spec;
 
 static inline rt_node *add(rt_graph *graph, node_spec spec) {
@@ -104,6 +105,7 @@ static inline rt_node *add(rt_graph *graph, node_spec spec) {
   }
   const rt_node_desc desc = {.name = "n",
                              .op = spec.op,
+                             .domain = spec.domain,
                              .opset = spec.opset,
                              .inputs = spec.inputs,
                              .input_count = spec.input_count,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Control flow and sequences. The types of a body's values are inferred before the rule of its
+// Control flow. The types of a body's values are inferred before the rule of its
 // node is applied; a rule reads what the body's outputs turned out to be.
 #include <string.h>
 
@@ -8,35 +8,11 @@
 
 // --- Control flow ----------------------------------------------------------------------------
 
-static void set_type(rt_infer_context *ctx, uint32_t output, const rt_type *type) {
-  if (output >= ctx->output_count) return;
-  rt_infer_output *out = &ctx->outputs[output];
-  out->type = *type;
-  if (type->kind == RT_TYPE_TENSOR && type->rank > 0) {
-    memcpy(out->dims, type->dims, (size_t)type->rank * sizeof *out->dims);
-    out->type.dims = out->dims;
-  }
-}
-
 static void set_value(rt_infer_context *ctx, uint32_t output, const rt_value *value) {
-  set_type(ctx, output, &value->type);
+  rt_infer_set_type(ctx, output, &value->type);
   rt_dim *contents = rt_infer_set_contents(ctx, output, value->contents_count);
   if (contents && value->contents_count > 0) {
     memcpy(contents, value->contents, (size_t)value->contents_count * sizeof *contents);
-  }
-}
-
-// What holds whichever of two types a value has; known to both.
-static void merge_type(rt_infer_context *ctx, uint32_t output, const rt_type *other) {
-  rt_infer_output *out = &ctx->outputs[output];
-  if (out->type.kind != other->kind) {
-    out->type = (rt_type){0};
-  } else if (other->kind == RT_TYPE_TENSOR) {
-    if (out->type.elem_type != other->elem_type) out->type.elem_type = OPS_TYPE_UNDEFINED;
-    if (out->type.rank != other->rank) out->type.rank = RT_RANK_UNKNOWN;
-    for (int32_t i = 0; i < out->type.rank; ++i) {
-      if (!rt_dim_equal(out->dims[i], other->dims[i])) out->dims[i] = rt_dim_unknown();
-    }
   }
 }
 
@@ -68,8 +44,8 @@ int32_t rt_infer_rule_if(rt_infer_context *ctx) {
                            "the same",
                            i, rt_elem_type_name(a->elem_type), rt_elem_type_name(b->elem_type));
     }
-    set_type(ctx, i, a);
-    merge_type(ctx, i, b);
+    rt_infer_set_type(ctx, i, a);
+    rt_infer_merge_type(ctx, i, b);
   }
   return OPS_OK;
 }
@@ -107,8 +83,8 @@ int32_t rt_infer_rule_loop(rt_infer_context *ctx) {
       continue;
     }
     // The loop may run no time at all: then the result is what went in.
-    set_type(ctx, i, type);
-    if (rt_infer_has(ctx, i + 2)) merge_type(ctx, i, ctx->inputs[i + 2].type);
+    rt_infer_set_type(ctx, i, type);
+    if (rt_infer_has(ctx, i + 2)) rt_infer_merge_type(ctx, i, ctx->inputs[i + 2].type);
   }
   return OPS_OK;
 }
@@ -135,7 +111,7 @@ int32_t rt_infer_rule_scan(rt_infer_context *ctx) {
   for (uint32_t i = 0; i < ctx->output_count; ++i) {
     const rt_type *type = &body->outputs[i]->type;
     if (i < states) {
-      set_type(ctx, i, type);
+      rt_infer_set_type(ctx, i, type);
       continue;
     }
     const int64_t out_axis = out_axes && i - states < out_count ? out_axes[i - states] : 0;
@@ -174,103 +150,4 @@ int32_t rt_infer_rule_scan_batches(rt_infer_context *ctx) {
     }
   }
   return OPS_OK;
-}
-
-// --- Sequences -------------------------------------------------------------------------------
-
-#define ANY_TENSOR(number, name, bits) \
-  [number] = {RT_TYPE_TENSOR, number, RT_RANK_UNKNOWN, NULL, NULL},
-// Tensors of unknown shape, for the elements of sequences; types outlive the call.
-static const rt_type any_tensors[OPS_TYPE_COUNT] = {OPS_TYPE_LIST(ANY_TENSOR)};
-
-static int32_t set_sequence(rt_infer_context *ctx, uint32_t output, int64_t elem_type) {
-  if (output >= ctx->output_count) return OPS_OK;
-  const int known = elem_type > 0 && elem_type < OPS_TYPE_COUNT;
-  ctx->outputs[output].type = (rt_type){RT_TYPE_SEQUENCE, 0, RT_RANK_UNKNOWN, NULL,
-                                        known ? &any_tensors[elem_type] : NULL};
-  return OPS_OK;
-}
-
-int32_t rt_infer_rule_sequence_construct(rt_infer_context *ctx) {
-  return set_sequence(ctx, 0, rt_infer_elem(ctx, 0));
-}
-
-int32_t rt_infer_rule_sequence_empty(rt_infer_context *ctx) {
-  return set_sequence(ctx, 0, rt_infer_attr(ctx, "dtype", OPS_TYPE_FLOAT));
-}
-
-int32_t rt_infer_rule_sequence_split(rt_infer_context *ctx) {
-  return set_sequence(ctx, 0, rt_infer_elem(ctx, 0));
-}
-
-// SequenceInsert, SequenceErase: lengths are no part of a type.
-int32_t rt_infer_rule_sequence_same(rt_infer_context *ctx) {
-  if (!rt_infer_has(ctx, 0) || !ctx->output_count) return OPS_OK;
-  const rt_type *element = ctx->inputs[0].type->element;
-  return set_sequence(ctx, 0, element ? element->elem_type : 0);
-}
-
-// SequenceAt, OptionalGetElement.
-int32_t rt_infer_rule_sequence_at(rt_infer_context *ctx) {
-  const rt_type *element = rt_infer_has(ctx, 0) ? ctx->inputs[0].type->element : NULL;
-  if (element) set_type(ctx, 0, element);
-  return OPS_OK;
-}
-
-// SequenceMap: sequences of what the body yields.
-int32_t rt_infer_rule_sequence_map(rt_infer_context *ctx) {
-  const rt_graph *body = rt_attrs_graph(&ctx->op->attrs, "body");
-  if (!body || body->input_count != ctx->input_count ||
-      body->output_count < ctx->output_count) {
-    return rt_infer_fail(ctx, "expected a body with as many inputs and outputs as the node");
-  }
-  for (uint32_t i = 0; i < ctx->output_count; ++i)
-    set_sequence(ctx, i, body->outputs[i]->type.elem_type);
-  return OPS_OK;
-}
-
-#define ANY_SEQUENCE(number, name, bits) \
-  [number] = {RT_TYPE_SEQUENCE, 0, RT_RANK_UNKNOWN, NULL, &any_tensors[number]},
-static const rt_type any_sequences[OPS_TYPE_COUNT] = {OPS_TYPE_LIST(ANY_SEQUENCE)};
-
-// The type that stands for all tensors, or sequences of tensors, like `type`; NULL if there is
-// none.
-static const rt_type *any_like(const rt_type *type) {
-  const int sequence = type->kind == RT_TYPE_SEQUENCE;
-  const rt_type *tensor = sequence ? type->element : type;
-  if (!tensor || tensor->kind != RT_TYPE_TENSOR || tensor->elem_type <= 0 ||
-      tensor->elem_type >= OPS_TYPE_COUNT)
-    return NULL;
-  return sequence ? &any_sequences[tensor->elem_type] : &any_tensors[tensor->elem_type];
-}
-
-int32_t rt_infer_rule_optional(rt_infer_context *ctx) {
-  if (ctx->output_count == 0) return OPS_OK;
-  const rt_attr *attr = rt_attrs_find(&ctx->op->attrs, "type");
-  const rt_type *element = NULL;
-  if (rt_infer_has(ctx, 0))
-    element = any_like(ctx->inputs[0].type);
-  else if (attr && attr->kind == RT_ATTR_TYPE)
-    element = &attr->types[0];
-  ctx->outputs[0].type = (rt_type){RT_TYPE_OPTIONAL, 0, RT_RANK_UNKNOWN, NULL, element};
-  return OPS_OK;
-}
-
-int32_t rt_infer_rule_optional_element(rt_infer_context *ctx) {
-  if (!rt_infer_has(ctx, 0)) return OPS_OK;
-  const rt_type *type = ctx->inputs[0].type;
-  if (type->kind == RT_TYPE_OPTIONAL) return rt_infer_rule_sequence_at(ctx);
-  set_type(ctx, 0, type);
-  return OPS_OK;
-}
-
-int32_t rt_infer_rule_sequence_concat(rt_infer_context *ctx) {
-  const rt_type *element = rt_infer_has(ctx, 0) ? ctx->inputs[0].type->element : NULL;
-  return rt_infer_set_tensor(ctx, 0, element ? element->elem_type : OPS_TYPE_UNDEFINED,
-                             RT_RANK_UNKNOWN);
-}
-
-// A scalar of the element type in param.
-int32_t rt_infer_rule_scalar(rt_infer_context *ctx) {
-  return rt_infer_set_tensor(ctx, 0, ctx->param, 0);
 }

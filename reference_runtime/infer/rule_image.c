@@ -12,13 +12,26 @@ static int32_t set_all(rt_infer_context *ctx, uint32_t output, int32_t elem, int
   return OPS_OK;
 }
 
+// Without the contents of size: its length, or theta, says how many axes there are.
+static int32_t open_grid(rt_infer_context *ctx, int32_t elem) {
+  const rt_dim length = rt_infer_dim(ctx, 1, 0), axes = rt_infer_dim(ctx, 0, 1);
+  const rt_dim count =
+      rt_dim_is_const(length) ? length : rt_dim_add(ctx->symbols, axes, rt_dim_const(2));
+  if (!rt_dim_is_const(count) || (count.value != 4 && count.value != 5))
+    return rt_infer_set_tensor(ctx, 0, elem, RT_RANK_UNKNOWN);
+  OPS_RETURN_IF_ERROR(rt_infer_set_tensor(ctx, 0, elem, (int32_t)count.value));
+  rt_infer_set_dim(ctx, 0, 0, rt_infer_dim(ctx, 0, 0));
+  rt_infer_set_dim(ctx, 0, (int32_t)count.value - 1, rt_dim_const(count.value - 2));
+  return OPS_OK;
+}
+
 // theta [N,r,r+1], size [N,C,spatial...] -> [N,spatial...,r]
 int32_t rt_infer_rule_affine_grid(rt_infer_context *ctx) {
   rt_dim size[RT_INFER_MAX_CONTENTS], dims[OPS_MAX_RANK];
   const int32_t elem = rt_infer_elem(ctx, 0);
   const int64_t count = rt_infer_contents(ctx, 1, size);
   OPS_RETURN_IF_ERROR(rt_infer_need_rank(ctx, 0, "theta", 3));
-  if (count < 0) return rt_infer_set_tensor(ctx, 0, elem, RT_RANK_UNKNOWN);
+  if (count < 0) return open_grid(ctx, elem);
   if (count != 4 && count != 5) {
     return rt_infer_fail(ctx, "size has %lld elements, expected 4 or 5", (long long)count);
   }
@@ -28,13 +41,29 @@ int32_t rt_infer_rule_affine_grid(rt_infer_context *ctx) {
   return set_all(ctx, 0, elem, (int32_t)count, dims);
 }
 
+// How many axes the image has, as far as anything but its sizes says; -1: not known.
+static int64_t image_axes(const rt_infer_context *ctx) {
+  const rt_dim length = rt_infer_dim(ctx, 1, 0);
+  uint32_t strides, dilations, pads;
+  rt_attrs_ints(&ctx->op->attrs, "strides", &strides);
+  rt_attrs_ints(&ctx->op->attrs, "dilations", &dilations);
+  rt_attrs_ints(&ctx->op->attrs, "pads", &pads);
+  if (rt_dim_is_const(length)) return length.value;
+  const uint32_t count = strides ? strides : dilations ? dilations : pads / 2;
+  return count ? (int64_t)count : -1;
+}
+
 // input [N, C * product(block), L] -> [N, C, image...]
 int32_t rt_infer_rule_col2im(rt_infer_context *ctx) {
   rt_dim dims[RT_INFER_MAX_CONTENTS + 2], block[RT_INFER_MAX_CONTENTS], area = rt_dim_const(1);
   const int32_t elem = rt_infer_elem(ctx, 0);
-  const int64_t axes = rt_infer_contents(ctx, 1, dims + 2);
+  int64_t axes = rt_infer_contents(ctx, 1, dims + 2);
   const int64_t block_axes = rt_infer_contents(ctx, 2, block);
   OPS_RETURN_IF_ERROR(rt_infer_need_rank(ctx, 0, "input", 3));
+  if (axes < 0) {
+    axes = image_axes(ctx);
+    for (int64_t i = 0; i < axes && i < OPS_MAX_RANK; ++i) dims[i + 2] = rt_dim_unknown();
+  }
   if (axes < 0 || axes > OPS_MAX_RANK - 2) {
     return rt_infer_set_tensor(ctx, 0, elem, RT_RANK_UNKNOWN);
   }

@@ -194,7 +194,9 @@ int32_t rt_infer_rule_unsqueeze(rt_infer_context *ctx) {
   const int32_t rank = rt_infer_rank(ctx, 0), elem = rt_infer_elem(ctx, 0);
   uint32_t attr_count;
   const int64_t *given = rt_attrs_ints(&ctx->op->attrs, "axes", &attr_count);
-  const int64_t added = given ? attr_count : length_of(ctx, 1);
+  rt_dim unused[RT_INFER_MAX_CONTENTS];
+  const int64_t known = rt_infer_contents(ctx, 1, unused);  // of a scalar, too
+  const int64_t added = given ? attr_count : known >= 0 ? known : length_of(ctx, 1);
   int32_t axes[OPS_MAX_RANK], count;
   rt_dim dims[OPS_MAX_RANK];
   if (rank < 0 || added < 0) return rt_infer_set_tensor(ctx, 0, elem, RT_RANK_UNKNOWN);

@@ -43,7 +43,9 @@ int32_t rt_infer_rule_dft(rt_infer_context *ctx) {
   OPS_RETURN_IF_ERROR(dft_axis(ctx, rank, &axis));
   rt_infer_set_dim(ctx, 0, rank - 1, rt_dim_const(half && inverse ? 1 : 2));
   if (axis < 0) {
-    for (int32_t i = 0; i + 1 < rank; ++i) rt_infer_set_dim(ctx, 0, i, rt_dim_unknown());
+    // Whichever it is, a full transform without a length of its own keeps all sizes.
+    for (int32_t i = 0; (half || rt_infer_has(ctx, 1)) && i + 1 < rank; ++i)
+      rt_infer_set_dim(ctx, 0, i, rt_dim_unknown());
     return OPS_OK;
   }
   rt_dim n = rt_infer_dim(ctx, 0, axis);

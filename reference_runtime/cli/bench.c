@@ -97,10 +97,10 @@ static int32_t measure(bench *bench, double load_seconds, ops_error *error) {
 // ---- The command ----------------------------------------------------------------------------
 
 static int32_t run_bench(bench *bench, ops_error *error) {
-  OPS_RETURN_IF_ERROR(cli_inputs_read(bench->options, bench->inputs, error));
   const double start = cli_seconds();
   OPS_RETURN_IF_ERROR(cli_open_session(bench->options, &bench->session, error));
   const double load_seconds = cli_seconds() - start;
+  OPS_RETURN_IF_ERROR(cli_inputs_read(bench->options, bench->session, bench->inputs, error));
   OPS_RETURN_IF_ERROR(bench->options->follow ? follow(bench, load_seconds, error)
                                              : measure(bench, load_seconds, error));
   if (bench->options->memory) cli_print_memory(bench->session);

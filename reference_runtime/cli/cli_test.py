@@ -16,7 +16,7 @@ import unittest
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 OPSRUN, MODELS, MYNPU, PROBE = sys.argv[1:5]
 MODELS = pathlib.Path(MODELS)
@@ -145,6 +145,83 @@ class Cli(unittest.TestCase):
                      "--output-dir", self.out)
         np.testing.assert_allclose(np.load(self.out / "y.npy"), np.load(MODELS / "mlp" / "out_y.npy"),
                                    rtol=1e-5, atol=1e-6)
+
+    def write_value(self, name, proto):
+        path = self.folder / name
+        path.write_bytes(proto.SerializeToString())
+        return path
+
+    def test_sequences_and_optionals_are_files(self):
+        tensor = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
+        sequence = helper.make_sequence_type_proto(tensor)
+        inputs = [helper.make_value_info("s", sequence),
+                  helper.make_value_info("o", helper.make_optional_type_proto(sequence))]
+        nodes = [helper.make_node("SequenceErase", ["s", "first"], ["t"]),
+                 helper.make_node("OptionalGetElement", ["o"], ["u"]),
+                 helper.make_node("Optional", ["t"], ["p"])]
+        outputs = [helper.make_value_info("t", sequence), helper.make_value_info("u", sequence),
+                   helper.make_value_info("p", helper.make_optional_type_proto(sequence))]
+        first = numpy_helper.from_array(np.array(0, np.int64), "first")
+        graph = helper.make_graph(nodes, "g", inputs, outputs, initializer=[first])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+        onnx.save(model, self.folder / "model.onnx")
+        parts = [np.arange(n, dtype=np.float32) for n in range(3)]
+        given = numpy_helper.from_list(parts)
+        optional = onnx.OptionalProto(elem_type=onnx.OptionalProto.SEQUENCE)
+        optional.sequence_value.CopyFrom(given)
+        self.succeed("run", self.folder / "model.onnx", "--input",
+                     f"s={self.write_value('s.pb', given)}", "--input",
+                     f"o={self.write_value('o.pb', optional)}", "--output-dir", self.out)
+        read = {name: (self.out / f"{name}.pb").read_bytes() for name in "tup"}
+        for name, expected in [("t", parts[1:]), ("u", parts)]:
+            found = numpy_helper.to_list(onnx.SequenceProto.FromString(read[name]))
+            self.assertEqual([part.tolist() for part in found], [part.tolist() for part in expected])
+        found = onnx.OptionalProto.FromString(read["p"])
+        self.assertEqual(len(numpy_helper.to_list(found.sequence_value)), 2)
+
+    def run_ml(self, node, inputs, outputs, file):
+        graph = helper.make_graph([node], "g", inputs, outputs)
+        model = helper.make_model(graph, ir_version=8, opset_imports=[
+            helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)])
+        onnx.save(model, self.folder / "model.onnx")
+        self.succeed("run", self.folder / "model.onnx", "--input", f"x={file}", "--output-dir",
+                     self.out)
+
+    def test_maps_are_files(self):
+        # What onnx writes is read: keys of both kinds.
+        floats = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+        for key_type, keys, name in [(TensorProto.STRING, ["b", "", "a"], "string_vocabulary"),
+                                     (TensorProto.INT64, [300, -1, 7], "int64_vocabulary")]:
+            info = onnx.ValueInfoProto(name="x")
+            info.type.map_type.key_type = key_type
+            info.type.map_type.value_type.CopyFrom(
+                helper.make_tensor_type_proto(TensorProto.FLOAT, []))
+            given = dict(zip(keys, map(np.float32, [1.5, 2.5, -3])))
+            node = helper.make_node("DictVectorizer", ["x"], ["y"], domain="ai.onnx.ml",
+                                    **{name: sorted(keys)})
+            raw = [key.encode() if isinstance(key, str) else key for key in keys]
+            values = numpy_helper.from_list(list(given.values()))
+            file = self.write_value("x.pb", helper.make_map("m", key_type, raw, values))
+            self.run_ml(node, [info], [floats], file)
+            np.testing.assert_array_equal(np.load(self.out / "y.npy"),
+                                          [given[key] for key in sorted(keys)])
+        # What opsrun writes, onnx reads.
+        np.save(self.folder / "x.npy", np.array([[1, 2], [3, 4]], np.float32))
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 2])
+        for key_type, labels, name in [(TensorProto.STRING, ["no", "yes"], "classlabels_strings"),
+                                       (TensorProto.INT64, [-5, 1000], "classlabels_int64s")]:
+            info = onnx.ValueInfoProto(name="y")
+            element = info.type.sequence_type.elem_type.map_type
+            element.key_type = key_type
+            element.value_type.CopyFrom(helper.make_tensor_type_proto(TensorProto.FLOAT, []))
+            node = helper.make_node("ZipMap", ["x"], ["y"], domain="ai.onnx.ml", **{name: labels})
+            self.run_ml(node, [x], [info], self.folder / "x.npy")
+            maps = onnx.SequenceProto.FromString((self.out / "y.pb").read_bytes())
+            self.assertEqual(maps.elem_type, onnx.SequenceProto.MAP)
+            found = [numpy_helper.to_dict(part) for part in maps.map_values]
+            expected = [key.encode() if isinstance(key, str) else key for key in labels]
+            self.assertEqual([{key: float(value) for key, value in part.items()} for part in found],
+                             [dict(zip(expected, row)) for row in ([1, 2], [3, 4])])
 
     def test_reports(self):
         text = self.succeed("run", *inputs_of("conv_net"), "--provider", MYNPU, "--placement", "--memory",

@@ -6,21 +6,33 @@
 #include <string.h>
 #include <time.h>
 
-static int32_t read_input(const cli_input *input, cli_inputs *out, ops_error *error) {
+// What the model takes under that name; a tensor if it has no such input, which running says.
+static int32_t kind_of(const opsrt_session *session, const char *name) {
+  for (uint64_t i = 0; i < opsrt_session_input_count(session); ++i) {
+    const opsrt_info *info = opsrt_session_input(session, i);
+    if (strcmp(info->name, name) == 0) return info->kind;
+  }
+  return OPS_VALUE_TENSOR;
+}
+
+static int32_t read_input(const cli_input *input, const opsrt_session *session, cli_inputs *out,
+                          ops_error *error) {
   const uint32_t at = out->count;
   out->names[at] = strndup(input->name, input->name_size);
   if (!out->names[at]) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "an input");
   out->count++;
-  const int32_t status = opsrt_tensor_read(input->path, &out->tensors[at], error);
+  const int32_t status =
+      opsrt_value_read(input->path, kind_of(session, out->names[at]), &out->tensors[at], error);
   if (status != OPS_OK) return ops_error_prefix(error, "--input %s", out->names[at]);
   out->values[at] = *opsrt_tensor_value(out->tensors[at]);
   out->values[at].name = out->names[at];
   return OPS_OK;
 }
 
-int32_t cli_inputs_read(const cli_options *options, cli_inputs *out_inputs, ops_error *error) {
+int32_t cli_inputs_read(const cli_options *options, const opsrt_session *session,
+                        cli_inputs *out_inputs, ops_error *error) {
   for (uint32_t i = 0; i < options->input_count; ++i)
-    OPS_RETURN_IF_ERROR(read_input(&options->inputs[i], out_inputs, error));
+    OPS_RETURN_IF_ERROR(read_input(&options->inputs[i], session, out_inputs, error));
   return OPS_OK;
 }
 

@@ -14,8 +14,10 @@ typedef struct cli_inputs {
   uint32_t count;
 } cli_inputs;
 
-// Reads what every --input names. cli_inputs_finish frees it, also after a failure.
-int32_t cli_inputs_read(const cli_options *options, cli_inputs *out_inputs, ops_error *error);
+// Reads what every --input names, of the kinds that the session's model takes.
+// cli_inputs_finish frees it, also after a failure.
+int32_t cli_inputs_read(const cli_options *options, const opsrt_session *session,
+                        cli_inputs *out_inputs, ops_error *error);
 void cli_inputs_finish(cli_inputs *inputs);
 
 int32_t cli_open_session(const cli_options *options, opsrt_session **out_session,

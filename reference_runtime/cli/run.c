@@ -73,8 +73,8 @@ static int32_t report(const cli_options *options, opsrt_session *session,
 
 static int32_t run(const cli_options *options, cli_inputs *inputs, opsrt_session **session,
                    opsrt_result **result, ops_error *error) {
-  OPS_RETURN_IF_ERROR(cli_inputs_read(options, inputs, error));
   OPS_RETURN_IF_ERROR(cli_open_session(options, session, error));
+  OPS_RETURN_IF_ERROR(cli_inputs_read(options, *session, inputs, error));
   if (options->placement) cli_print_placement(*session);
   OPS_RETURN_IF_ERROR(run_all(options, *session, inputs, result, error));
   return report(options, *session, *result, error);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SequenceProto and OptionalProto are walked here field by field (wire format:
-// protobuf.dev/programming-guides/encoding): both are a name, an element type and elements. The
+// SequenceProto, OptionalProto and MapProto are walked here field by field (wire format:
+// protobuf.dev/programming-guides/encoding): the first two are a name, an element type and
+// elements, the last has a name, a type of keys, keys, and a SequenceProto of values. The
 // tensors in them go through the checks of all tensors. Field numbers are those of the
 // onnx-data.proto that the Python package onnx installs. Recursion is bounded by
 // RT_MODEL_MAX_NESTING.
@@ -37,9 +38,28 @@ typedef struct reader {
 #define FIELD_MAP 6
 #define FIELD_OPTIONAL 7
 
+// Fields of MapProto.
+#define MAP_KEY_TYPE 2
+#define MAP_KEYS 3
+#define MAP_STRING_KEYS 4
+#define MAP_VALUES 5
+
+#define WIRE_VARINT 0
+#define WIRE_FIXED64 1
+#define WIRE_BYTES 2
+#define WIRE_FIXED32 5
+
+typedef struct field {
+  uint64_t number;
+  int32_t wire;    // WIRE_…
+  uint64_t value;  // WIRE_VARINT
+  reader payload;  // WIRE_BYTES
+} field;
+
 static int32_t damaged(rt_model_decoder *decoder, const char *what) {
   return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                       "%s; expected a SequenceProto or OptionalProto, write the file again",
+                       "%s; expected a SequenceProto, OptionalProto or MapProto, write the "
+                       "file again",
                        what);
 }
 
@@ -56,44 +76,43 @@ static int read_varint(reader *r, uint64_t *out_value) {
   return 0;
 }
 
-// The next field. Fields of bytes give their payload, others are skipped: *out_number is 0.
-static int32_t next_field(rt_model_decoder *decoder, reader *r, uint64_t *out_number,
-                          reader *out_payload) {
-  uint64_t tag = 0, value = 0;
-  *out_number = 0;
+static int32_t next_field(rt_model_decoder *decoder, reader *r, field *out) {
+  uint64_t tag = 0, size = 0;
+  *out = (field){0};
   if (!read_varint(r, &tag)) return damaged(decoder, "a field is cut off");
-  const uint64_t left = (uint64_t)(r->end - r->at);
-  switch (tag & 7) {
-    case 0:
-      return read_varint(r, &value) ? OPS_OK : damaged(decoder, "a number is cut off");
-    case 1:
-    case 5:
-      value = (tag & 7) == 1 ? 8 : 4;
-      if (value > left) return damaged(decoder, "a number is cut off");
-      r->at += value;
+  out->number = tag >> 3;
+  out->wire = (int32_t)(tag & 7);
+  switch (out->wire) {
+    case WIRE_VARINT:
+      return read_varint(r, &out->value) ? OPS_OK : damaged(decoder, "a number is cut off");
+    case WIRE_FIXED64:
+    case WIRE_FIXED32:
+      size = out->wire == WIRE_FIXED64 ? 8 : 4;
+      if (size > (uint64_t)(r->end - r->at)) return damaged(decoder, "a number is cut off");
+      r->at += size;
       return OPS_OK;
-    case 2:
-      if (!read_varint(r, &value) || value > (uint64_t)(r->end - r->at))
+    case WIRE_BYTES:
+      if (!read_varint(r, &size) || size > (uint64_t)(r->end - r->at))
         return damaged(decoder, "a field reaches beyond the end");
-      *out_payload = (reader){r->at, r->at + value};
-      r->at += value;
-      *out_number = tag >> 3;
+      out->payload = (reader){r->at, r->at + size};
+      r->at += size;
       return OPS_OK;
     default:
       return damaged(decoder, "a field has a wire type that ONNX does not use");
   }
 }
 
-static int is_element(uint64_t number) {
-  return number >= FIELD_TENSOR && number <= FIELD_OPTIONAL;
+static int is_element(const field *field) {
+  return field->wire == WIRE_BYTES && field->number >= FIELD_TENSOR &&
+         field->number <= FIELD_OPTIONAL;
 }
 
 static int32_t count_elements(rt_model_decoder *decoder, reader r, uint32_t *out_count) {
-  uint64_t number, count = 0;
-  reader payload;
+  uint64_t count = 0;
+  field field;
   while (r.at < r.end) {
-    OPS_RETURN_IF_ERROR(next_field(decoder, &r, &number, &payload));
-    count += is_element(number);
+    OPS_RETURN_IF_ERROR(next_field(decoder, &r, &field));
+    count += (uint64_t)is_element(&field);
   }
   if (count > UINT32_MAX) return damaged(decoder, "there are more than 2^32 - 1 elements");
   *out_count = (uint32_t)count;
@@ -110,6 +129,8 @@ static int32_t decode_tensor(rt_model_decoder *decoder, reader r, rt_model_value
 
 static int32_t decode_list(rt_model_decoder *decoder, reader r, int32_t kind, int32_t depth,
                            rt_model_value *out);
+static int32_t decode_map(rt_model_decoder *decoder, reader r, int32_t depth,
+                          rt_model_value *out);
 
 static int32_t decode_element(rt_model_decoder *decoder, uint64_t number, reader r,
                               int32_t depth, rt_model_value *out) {
@@ -120,33 +141,38 @@ static int32_t decode_element(rt_model_decoder *decoder, uint64_t number, reader
       return decode_list(decoder, r, RT_MODEL_TYPE_SEQUENCE, depth + 1, out);
     case FIELD_OPTIONAL:
       return decode_list(decoder, r, RT_MODEL_TYPE_OPTIONAL, depth + 1, out);
+    case FIELD_MAP:
+      return decode_map(decoder, r, depth + 1, out);
     default:
       return ops_error_set(decoder->error, OPS_ERROR_UNSUPPORTED,
-                           "an element is a %s; expected tensors, sequences or optionals",
-                           number == FIELD_MAP ? "map" : "sparse tensor");
+                           "an element is a sparse tensor; expected tensors, sequences, "
+                           "optionals or maps");
   }
+}
+
+static int32_t check_depth(int32_t depth, ops_error *error) {
+  if (depth <= RT_MODEL_MAX_NESTING) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
+                       "values are nested deeper than %d (RT_MODEL_MAX_NESTING)",
+                       RT_MODEL_MAX_NESTING);
 }
 
 static int32_t decode_list(rt_model_decoder *decoder, reader r, int32_t kind, int32_t depth,
                            rt_model_value *out) {
-  uint64_t number;
-  reader payload;
+  field field;
   uint32_t count = 0;
   out->kind = kind;
-  if (depth > RT_MODEL_MAX_NESTING)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "values are nested deeper than %d (RT_MODEL_MAX_NESTING)",
-                         RT_MODEL_MAX_NESTING);
+  OPS_RETURN_IF_ERROR(check_depth(depth, decoder->error));
   OPS_RETURN_IF_ERROR(count_elements(decoder, r, &count));
   if (kind == RT_MODEL_TYPE_OPTIONAL && count > 1)
     return damaged(decoder, "an optional has more than one element");
   out->items = rt_model_decoder_alloc(decoder, count, sizeof *out->items);
   if (!out->items) return rt_model_decoder_no_memory(decoder);
   while (r.at < r.end) {
-    OPS_RETURN_IF_ERROR(next_field(decoder, &r, &number, &payload));
-    if (!is_element(number)) continue;
+    OPS_RETURN_IF_ERROR(next_field(decoder, &r, &field));
+    if (!is_element(&field)) continue;
     const int32_t status =
-        decode_element(decoder, number, payload, depth, &out->items[out->count]);
+        decode_element(decoder, field.number, field.payload, depth, &out->items[out->count]);
     // Only the outermost number: a message has room for one.
     if (status != OPS_OK && depth == 0)
       ops_error_prefix(decoder->error, "element %u", out->count);
@@ -156,11 +182,117 @@ static int32_t decode_list(rt_model_decoder *decoder, reader r, int32_t kind, in
   return OPS_OK;
 }
 
+// --- Maps ----------------------------------------------------------------------------------
+
+static int is_key_type(int32_t type) {
+  return type == OPS_TYPE_STRING || (type >= OPS_TYPE_UINT8 && type <= OPS_TYPE_INT64) ||
+         type == OPS_TYPE_UINT32 || type == OPS_TYPE_UINT64;
+}
+
+// Integers stand one a field or, packed, many in one.
+static int32_t count_keys(rt_model_decoder *decoder, const field *field, uint64_t *count) {
+  reader r = field->payload;
+  uint64_t key;
+  if (field->wire == WIRE_VARINT) ++*count;
+  while (field->wire == WIRE_BYTES && r.at < r.end) {
+    if (!read_varint(&r, &key)) return damaged(decoder, "a key is cut off");
+    ++*count;
+  }
+  return OPS_OK;
+}
+
+static void take_keys(const field *field, int64_t *keys, uint64_t *count) {
+  reader r = field->payload;
+  uint64_t key;
+  if (field->wire == WIRE_VARINT) keys[(*count)++] = (int64_t)field->value;
+  while (field->wire == WIRE_BYTES && r.at < r.end && read_varint(&r, &key))
+    keys[(*count)++] = (int64_t)key;
+}
+
+static int32_t take_string_key(rt_model_decoder *decoder, reader r, ops_str *out) {
+  const uint64_t size = (uint64_t)(r.end - r.at);
+  char *copy = rt_model_decoder_alloc(decoder, size + 1, 1);
+  if (!copy) return rt_model_decoder_no_memory(decoder);
+  if (size > 0) memcpy(copy, r.at, (size_t)size);
+  *out = (ops_str){copy, size};
+  return OPS_OK;
+}
+
+typedef struct map_fields {
+  uint64_t keys, string_keys;  // how many
+  reader values;
+  int32_t value_lists;
+} map_fields;
+
+static int32_t survey_map(rt_model_decoder *decoder, reader r, map_fields *found,
+                          rt_model_value *out) {
+  field field;
+  while (r.at < r.end) {
+    OPS_RETURN_IF_ERROR(next_field(decoder, &r, &field));
+    const int bytes = field.wire == WIRE_BYTES;
+    if (field.number == MAP_KEY_TYPE && field.wire == WIRE_VARINT &&
+        field.value < OPS_TYPE_COUNT)
+      out->key_type = (int32_t)field.value;
+    if (field.number == MAP_KEYS)
+      OPS_RETURN_IF_ERROR(count_keys(decoder, &field, &found->keys));
+    found->string_keys += bytes && field.number == MAP_STRING_KEYS;
+    if (!bytes || field.number != MAP_VALUES) continue;
+    found->values = field.payload;
+    ++found->value_lists;
+  }
+  if (!is_key_type(out->key_type))
+    return damaged(decoder, "a map has keys of no integer type and no strings");
+  if (found->value_lists > 1) return damaged(decoder, "a map has more than one list of values");
+  return OPS_OK;
+}
+
+static int32_t decode_keys(rt_model_decoder *decoder, reader r, const map_fields *found,
+                           rt_model_value *out) {
+  int64_t *keys = rt_model_decoder_alloc(decoder, found->keys + 1, sizeof *keys);
+  ops_str *texts = rt_model_decoder_alloc(decoder, found->string_keys + 1, sizeof *texts);
+  uint64_t count = 0, text_count = 0;
+  field field;
+  if (!keys || !texts) return rt_model_decoder_no_memory(decoder);
+  while (r.at < r.end) {
+    OPS_RETURN_IF_ERROR(next_field(decoder, &r, &field));
+    if (field.number == MAP_KEYS) take_keys(&field, keys, &count);
+    if (field.number == MAP_STRING_KEYS && field.wire == WIRE_BYTES)
+      OPS_RETURN_IF_ERROR(take_string_key(decoder, field.payload, &texts[text_count++]));
+  }
+  out->keys = keys;
+  out->string_keys = texts;
+  return OPS_OK;
+}
+
+static int32_t decode_map(rt_model_decoder *decoder, reader r, int32_t depth,
+                          rt_model_value *out) {
+  map_fields found = {.values = {r.end, r.end}};
+  rt_model_value values = {0};
+  out->kind = RT_MODEL_TYPE_MAP;
+  OPS_RETURN_IF_ERROR(check_depth(depth, decoder->error));
+  OPS_RETURN_IF_ERROR(survey_map(decoder, r, &found, out));
+  OPS_RETURN_IF_ERROR(decode_keys(decoder, r, &found, out));
+  OPS_RETURN_IF_ERROR(
+      decode_list(decoder, found.values, RT_MODEL_TYPE_SEQUENCE, depth + 1, &values));
+  const uint64_t keys = out->key_type == OPS_TYPE_STRING ? found.string_keys : found.keys;
+  if (keys != values.count || found.keys + found.string_keys != keys)
+    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
+                         "a map of type %" PRId32 " has %" PRIu64 " integer keys, %" PRIu64
+                         " string keys and %" PRIu32
+                         " values; expected one key of its type "
+                         "for each value",
+                         out->key_type, found.keys, found.string_keys, values.count);
+  out->items = values.items;
+  out->count = values.count;
+  return OPS_OK;
+}
+
 static int32_t decode(rt_model_decoder *decoder, const void *data, uint64_t size, int32_t kind,
                       rt_model_value *out) {
   const reader r = {data, size ? (const uint8_t *)data + size : data};
   if (kind == RT_MODEL_TYPE_SEQUENCE || kind == RT_MODEL_TYPE_OPTIONAL)
     return decode_list(decoder, r, kind, 0, out);
+  if (kind == RT_MODEL_TYPE_MAP) return decode_map(decoder, r, 0, out);
   if (kind != RT_MODEL_TYPE_TENSOR)
     return ops_error_set(decoder->error, OPS_ERROR_UNSUPPORTED,
                          "values of kind %d cannot be read from files", kind);
@@ -223,13 +355,12 @@ void rt_value_file_destroy(rt_value_file *file) {
 
 // --- Writing -------------------------------------------------------------------------------
 
-#define WIRE_VARINT 0
-#define WIRE_BYTES 2
 #define MAX_VARINT 10
 
 // SequenceProto.DataType and OptionalProto.DataType.
 #define ELEM_TENSOR 1
 #define ELEM_SEQUENCE 3
+#define ELEM_MAP 4
 #define ELEM_OPTIONAL 5
 
 typedef struct buffer {
@@ -267,7 +398,37 @@ static int32_t append_field(buffer *out, uint64_t number, const buffer *payload)
   return append(out, payload->data, payload->size);
 }
 
+static int32_t append_number(buffer *out, uint64_t number, uint64_t value) {
+  OPS_RETURN_IF_ERROR(append_varint(out, number << 3 | WIRE_VARINT));
+  return append_varint(out, value);
+}
+
 static int32_t pack_list(const rt_model_value *value, int32_t depth, buffer *out);
+
+// The fields of a MapProto.
+static int32_t pack_map(const rt_model_value *map, int32_t depth, buffer *out) {
+  rt_model_value values = {.kind = RT_MODEL_TYPE_SEQUENCE, .items = map->items};
+  buffer packed = {.error = out->error};
+  values.count = map->count;
+  OPS_RETURN_IF_ERROR(check_depth(depth, out->error));
+  if (!is_key_type(map->key_type))
+    return ops_error_set(out->error, OPS_ERROR_INVALID_MODEL,
+                         "a map has keys of type %d; expected integers or strings",
+                         map->key_type);
+  OPS_RETURN_IF_ERROR(append_number(out, MAP_KEY_TYPE, (uint64_t)map->key_type));
+  for (uint32_t i = 0; i < map->count; ++i) {
+    if (map->key_type != OPS_TYPE_STRING) {
+      OPS_RETURN_IF_ERROR(append_number(out, MAP_KEYS, (uint64_t)map->keys[i]));
+      continue;
+    }
+    const buffer key = {(uint8_t *)map->string_keys[i].data, map->string_keys[i].size, NULL};
+    OPS_RETURN_IF_ERROR(append_field(out, MAP_STRING_KEYS, &key));
+  }
+  int32_t status = pack_list(&values, depth + 1, &packed);
+  if (status == OPS_OK) status = append_field(out, MAP_VALUES, &packed);
+  free(packed.data);
+  return status;
+}
 
 static int32_t pack_element(const rt_model_value *value, int32_t depth, uint64_t *out_number,
                             buffer *out) {
@@ -275,23 +436,24 @@ static int32_t pack_element(const rt_model_value *value, int32_t depth, uint64_t
     *out_number = FIELD_TENSOR;
     return rt_tensor_file_pack(&value->tensor, &out->data, &out->size, out->error);
   }
+  if (value->kind == RT_MODEL_TYPE_MAP) {
+    *out_number = FIELD_MAP;
+    return pack_map(value, depth + 1, out);
+  }
   *out_number = value->kind == RT_MODEL_TYPE_SEQUENCE ? FIELD_SEQUENCE : FIELD_OPTIONAL;
   return pack_list(value, depth + 1, out);
 }
 
 static uint64_t elem_type_of(const rt_model_value *list) {
   if (list->count == 0 || list->items[0].kind == RT_MODEL_TYPE_TENSOR) return ELEM_TENSOR;
+  if (list->items[0].kind == RT_MODEL_TYPE_MAP) return ELEM_MAP;
   return list->items[0].kind == RT_MODEL_TYPE_SEQUENCE ? ELEM_SEQUENCE : ELEM_OPTIONAL;
 }
 
 // The fields of a SequenceProto or OptionalProto.
 static int32_t pack_list(const rt_model_value *list, int32_t depth, buffer *out) {
-  if (depth > RT_MODEL_MAX_NESTING)
-    return ops_error_set(out->error, OPS_ERROR_INVALID_MODEL,
-                         "values are nested deeper than %d (RT_MODEL_MAX_NESTING)",
-                         RT_MODEL_MAX_NESTING);
-  OPS_RETURN_IF_ERROR(append_varint(out, FIELD_ELEM_TYPE << 3 | WIRE_VARINT));
-  OPS_RETURN_IF_ERROR(append_varint(out, elem_type_of(list)));
+  OPS_RETURN_IF_ERROR(check_depth(depth, out->error));
+  OPS_RETURN_IF_ERROR(append_number(out, FIELD_ELEM_TYPE, elem_type_of(list)));
   for (uint32_t i = 0; i < list->count; ++i) {
     buffer item = {.error = out->error};
     uint64_t number = 0;
@@ -315,7 +477,8 @@ int32_t rt_value_file_write(const char *path, const rt_model_value *value, ops_e
     return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
                          "%s: numpy's format holds tensors only; write a .pb", path);
   buffer out = {.error = error};
-  int32_t status = pack_list(value, 0, &out);
+  int32_t status =
+      value->kind == RT_MODEL_TYPE_MAP ? pack_map(value, 0, &out) : pack_list(value, 0, &out);
   if (status != OPS_OK) ops_error_prefix(error, "%s", path);
   const rt_model_file part = {out.data, out.size};
   if (status == OPS_OK) status = rt_model_file_write(path, &part, 1, error);

@@ -77,6 +77,90 @@ static void lists_are_written(void **state) {
   assert_round_trip(deep, sizeof deep, RT_MODEL_TYPE_OPTIONAL);
 }
 
+// MapProto as the Python package onnx 1.23.2 serialises it: {7: 1.5, 300: 2.5, -1: -3} of int64
+// to float, and {"a": 1, "": 2} of strings to int64.
+#define NUMBERS_HEAD 16, 7
+#define NUMBERS_KEYS 24, 7, 24, 172, 2, 24, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1
+#define NUMBERS_VALUES                                                                         \
+  42, 32, 16, 1, 26, 8, 16, 1, 74, 4, 0, 0, 192, 63, 26, 8, 16, 1, 74, 4, 0, 0, 32, 64, 26, 8, \
+      16, 1, 74, 4, 0, 0, 64, 192
+static const uint8_t numbers[] = {NUMBERS_HEAD, NUMBERS_KEYS, NUMBERS_VALUES};
+static const uint8_t words[] = {16, 8,  34, 1,  97, 34, 0, 42, 30, 16, 1, 26, 12,
+                                16, 7,  74, 8,  1,  0,  0, 0,  0,  0,  0, 0,  26,
+                                12, 16, 7,  74, 8,  2,  0, 0,  0,  0,  0, 0,  0};
+
+static void maps_have_keys_and_values(void **state) {
+  (void)state;
+  // The same keys, packed into one field.
+  static const uint8_t packed[] = {NUMBERS_HEAD, 26,  13,  7,   172,           2,
+                                   255,          255, 255, 255, 255,           255,
+                                   255,          255, 255, 1,   NUMBERS_VALUES};
+  const struct {
+    const uint8_t *bytes;
+    uint64_t size;
+  } files[] = {{numbers, sizeof numbers}, {packed, sizeof packed}};
+  rt_value_file *file = NULL;
+  for (int i = 0; i < 2; ++i) {
+    assert_int_equal(read_value(files[i].bytes, files[i].size, RT_MODEL_TYPE_MAP, &file, NULL),
+                     OPS_OK);
+    assert_int_equal(file->value.count, 3);
+    assert_int_equal(file->value.key_type, OPS_TYPE_INT64);
+    assert_int_equal(file->value.keys[1], 300);
+    assert_int_equal(file->value.keys[2], -1);
+    assert_true(*(const float *)file->value.items[2].tensor.data == -3);
+    rt_value_file_destroy(file);
+  }
+  assert_int_equal(read_value(words, sizeof words, RT_MODEL_TYPE_MAP, &file, NULL), OPS_OK);
+  assert_int_equal(file->value.key_type, OPS_TYPE_STRING);
+  assert_int_equal(file->value.string_keys[0].size, 1);
+  assert_int_equal(file->value.string_keys[0].data[0], 'a');
+  assert_int_equal(file->value.string_keys[1].size, 0);
+  assert_int_equal(*(const int64_t *)file->value.items[1].tensor.data, 2);
+  rt_value_file_destroy(file);
+  assert_round_trip(numbers, sizeof numbers, RT_MODEL_TYPE_MAP);
+  assert_round_trip(words, sizeof words, RT_MODEL_TYPE_MAP);
+}
+
+static void maps_stand_in_sequences(void **state) {
+  (void)state;
+  uint8_t bytes[4 + sizeof words] = {16, 4, 50, sizeof words};
+  memcpy(bytes + 4, words, sizeof words);
+  assert_round_trip(bytes, sizeof bytes, RT_MODEL_TYPE_SEQUENCE);
+}
+
+static void damaged_maps_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    uint8_t bytes[8];
+    uint64_t size;
+    const char *message;
+  } rows[] = {
+      {{16, 1}, 2, "no integer type"},                       // keys of type float
+      {{24, 7}, 2, "no integer type"},                       // no type of keys
+      {{16, 7, 24, 7}, 4, "1 integer keys, 0 string keys"},  // no value
+      {{16, 8, 24, 7}, 4, "1 integer keys"},
+      {{16, 7, 42, 0, 42, 0}, 6, "more than one list"},
+      {{16, 7, 26, 1, 0x80}, 5, "a key is cut off"},
+  };
+  rt_value_file *file = NULL;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    ops_error error = OPS_ERROR_INIT;
+    assert_int_equal(read_value(rows[i].bytes, rows[i].size, RT_MODEL_TYPE_MAP, &file, &error),
+                     OPS_ERROR_INVALID_MODEL);
+    if (!strstr(error.message, rows[i].message)) fail_msg("row %zu: %s", i, error.message);
+  }
+  uint8_t bytes[sizeof numbers];
+  for (uint64_t at = 0; at < sizeof numbers; ++at)
+    for (int change = 1; change < 256; change += 3) {
+      memcpy(bytes, numbers, sizeof numbers);
+      bytes[at] ^= (uint8_t)change;
+      (void)read_value(bytes, sizeof bytes, RT_MODEL_TYPE_MAP, &file, NULL);
+      rt_value_file_destroy(file);
+      (void)read_value(bytes, at, RT_MODEL_TYPE_MAP, &file, NULL);
+      rt_value_file_destroy(file);
+    }
+}
+
 static void what_the_format_lacks_is_not_written(void **state) {
   (void)state;
   rt_model_value items[2] = {{.kind = RT_MODEL_TYPE_SEQUENCE},
@@ -127,16 +211,16 @@ static void damaged_files_are_refused(void **state) {
 static void refusals_say_why(void **state) {
   (void)state;
   static const uint8_t two[] = {0x1a, TENSOR_SIZE, TENSOR, 0x1a, TENSOR_SIZE, TENSOR};
-  static const uint8_t map[] = {0x32, 0};
+  static const uint8_t sparse[] = {0x22, 0};
   uint8_t deep[600];
   ops_error error = OPS_ERROR_INIT;
   rt_value_file *file = NULL;
   assert_int_equal(read_value(two, sizeof two, RT_MODEL_TYPE_OPTIONAL, &file, &error),
                    OPS_ERROR_INVALID_MODEL);
   assert_non_null(strstr(error.message, "more than one element"));
-  assert_int_equal(read_value(map, sizeof map, RT_MODEL_TYPE_SEQUENCE, &file, &error),
+  assert_int_equal(read_value(sparse, sizeof sparse, RT_MODEL_TYPE_SEQUENCE, &file, &error),
                    OPS_ERROR_UNSUPPORTED);
-  assert_non_null(strstr(error.message, "map"));
+  assert_non_null(strstr(error.message, "sparse"));
   // Sequences inside sequences, from the innermost outwards.
   uint64_t size = 0;
   for (int level = 0; level < 190; ++level) {
@@ -156,6 +240,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sequences_hold_their_tensors),
       cmocka_unit_test(lists_are_written),
+      cmocka_unit_test(maps_have_keys_and_values),
+      cmocka_unit_test(maps_stand_in_sequences),
+      cmocka_unit_test(damaged_maps_are_refused),
       cmocka_unit_test(what_the_format_lacks_is_not_written),
       cmocka_unit_test(optionals_may_be_empty),
       cmocka_unit_test(damaged_files_are_refused),

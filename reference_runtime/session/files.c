@@ -56,22 +56,51 @@ static int32_t element_arg(const rt_model_value *from, int64_t *strides, ops_val
   return status;
 }
 
+// An entry of a map. Keys are read from files as 64 bits, of which the little end holds those
+// of any integer type.
+static int32_t set_entry(const rt_model_value *map, uint32_t index, const ops_arg *item,
+                         ops_value *out, ops_error *error) {
+  int64_t strides[1];
+  ops_value *owned = NULL;
+  ops_arg key;
+  rt_model_value from = {.kind = RT_MODEL_TYPE_TENSOR,
+                         .tensor = {.elem_type = map->key_type,
+                                    .element_count = 1,
+                                    .data = &map->keys[index],
+                                    .size = (uint64_t)ops_type_bits(map->key_type) / 8,
+                                    .strings = &map->string_keys[index]}};
+  int32_t status = element_arg(&from, strides, &owned, &key, error);
+  if (status == OPS_OK) status = ops_value_accessors.map_set(out, &key, item, error);
+  ops_value_release(owned);
+  return status;
+}
+
+static int32_t set_item(const rt_model_value *from, uint32_t index, const ops_arg *item,
+                        ops_value *out, ops_error *error) {
+  switch (from->kind) {
+    case RT_MODEL_TYPE_SEQUENCE:
+      return ops_value_accessors.sequence_insert(out, index, item, error);
+    case RT_MODEL_TYPE_MAP:
+      return set_entry(from, index, item, out, error);
+    default:
+      return ops_value_accessors.optional_set(out, item, error);
+  }
+}
+
 // Recursive as deep as the reader of files allows.
 static int32_t make_object(const rt_model_value *from, ops_value **out_value,
                            ops_error *error) {
-  const ops_value_api *api = &ops_value_accessors;
-  const int sequence = from->kind == RT_MODEL_TYPE_SEQUENCE;
-  OPS_RETURN_IF_ERROR(
-      ops_value_create(sequence ? OPS_VALUE_SEQUENCE : OPS_VALUE_OPTIONAL, out_value, error));
+  const int32_t kind = from->kind == RT_MODEL_TYPE_SEQUENCE ? OPS_VALUE_SEQUENCE
+                       : from->kind == RT_MODEL_TYPE_MAP    ? OPS_VALUE_MAP
+                                                            : OPS_VALUE_OPTIONAL;
+  OPS_RETURN_IF_ERROR(ops_value_create(kind, out_value, error));
   int32_t status = OPS_OK;
   for (uint32_t i = 0; status == OPS_OK && i < from->count; ++i) {
     int64_t strides[OPS_MAX_RANK];
     ops_value *owned = NULL;
     ops_arg arg;
     status = element_arg(&from->items[i], strides, &owned, &arg, error);
-    if (status == OPS_OK)
-      status = sequence ? api->sequence_insert(*out_value, i, &arg, error)
-                        : api->optional_set(*out_value, &arg, error);
+    if (status == OPS_OK) status = set_item(from, i, &arg, *out_value, error);
     ops_value_release(owned);
   }
   return status;
@@ -145,6 +174,8 @@ static int32_t take_arg(const ops_arg *arg, rt_model_value *out, ops_error *erro
 static void release_items(rt_model_value *value) {
   for (uint32_t i = 0; i < value->count; ++i) release_items(&value->items[i]);
   free(value->items);
+  free((void *)value->keys);
+  free((void *)value->string_keys);
   if (value->tensor.elem_type == OPS_TYPE_STRING) free((void *)value->tensor.strings);
 }
 
@@ -182,7 +213,48 @@ static int32_t take_items(const ops_value *object, uint64_t count, rt_model_valu
   return OPS_OK;
 }
 
-// Sequences and optionals; the values that they hold are borrowed.
+static int32_t take_key(const ops_arg *key, uint64_t index, rt_model_value *out,
+                        ops_error *error) {
+  const int is_text = key->kind == OPS_ARG_VALUE;
+  out->key_type = is_text ? OPS_TYPE_STRING : key->tensor.type;
+  if (is_text)
+    return ops_value_accessors.string_get(key->value, 0, (ops_str *)&out->string_keys[index],
+                                          error);
+  const uint64_t size = (uint64_t)ops_type_bits(out->key_type) / 8;
+  const int is_signed = out->key_type == OPS_TYPE_INT8 || out->key_type == OPS_TYPE_INT16 ||
+                        out->key_type == OPS_TYPE_INT32;
+  int64_t number = 0;
+  memcpy(&number, ops_tensor_data(&key->tensor), size);
+  if (is_signed) number = (int64_t)((uint64_t)number << (64 - 8 * size)) >> (64 - 8 * size);
+  ((int64_t *)out->keys)[index] = number;
+  return OPS_OK;
+}
+
+// Texts of keys are borrowed, as values are. An empty map does not know the type of its keys.
+static int32_t take_map(const ops_value *object, rt_model_value *out, ops_error *error) {
+  const ops_value_api *api = &ops_value_accessors;
+  uint64_t count = 0;
+  out->kind = RT_MODEL_TYPE_MAP;
+  out->key_type = OPS_TYPE_INT64;
+  OPS_RETURN_IF_ERROR(api->map_size(object, &count, error));
+  if (count > UINT32_MAX)
+    return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "more than 2^32 - 1 entries");
+  out->items = calloc((size_t)count + 1, sizeof *out->items);
+  out->keys = calloc((size_t)count + 1, sizeof *out->keys);
+  out->string_keys = calloc((size_t)count + 1, sizeof *out->string_keys);
+  if (!out->items || !out->keys || !out->string_keys)
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "entries");
+  for (uint64_t i = 0; i < count; ++i) {
+    ops_arg key, item;
+    OPS_RETURN_IF_ERROR(api->map_get(object, i, &key, &item, error));
+    OPS_RETURN_IF_ERROR(take_key(&key, i, out, error));
+    ++out->count;
+    OPS_RETURN_IF_ERROR(take_arg(&item, &out->items[i], error));
+  }
+  return OPS_OK;
+}
+
+// Sequences, optionals and maps; the values that they hold are borrowed.
 static int32_t take_object(const ops_value *object, rt_model_value *out, ops_error *error) {
   const ops_value_api *api = &ops_value_accessors;
   uint64_t count = 1;
@@ -200,7 +272,7 @@ static int32_t take_object(const ops_value *object, rt_model_value *out, ops_err
       OPS_RETURN_IF_ERROR(api->optional_get(object, &item, error));
       return take_items(object, item.kind != OPS_ARG_ABSENT, out, error);
     default:
-      return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "maps are not written to files");
+      return take_map(object, out, error);
   }
 }
 

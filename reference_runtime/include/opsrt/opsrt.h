@@ -142,15 +142,15 @@ typedef struct opsrt_tensor opsrt_tensor;
 int32_t opsrt_tensor_read(const char *path, opsrt_tensor **out_tensor, ops_error *error);
 const opsrt_value *opsrt_tensor_value(const opsrt_tensor *tensor);
 void opsrt_tensor_destroy(opsrt_tensor *tensor);  // accepts NULL
-// The same for a value of any kind but MAP: sequences and optionals are a serialised
-// SequenceProto or OptionalProto, which their bytes do not tell.
+// The same for a value of any kind: sequences, optionals and maps are a serialised
+// SequenceProto, OptionalProto or MapProto, which their bytes do not tell.
 int32_t opsrt_value_read(const char *path, int32_t kind, opsrt_tensor **out_tensor,
                          ops_error *error);
 // Writes a tensor (also of strings, in a TensorProto): numpy's format if `path` ends in ".npy".
 // The file appears whole or not at all.
 int32_t opsrt_tensor_write(const char *path, const opsrt_value *tensor, ops_error *error);
-// The same for a value of any kind but MAP; what is no tensor goes into a SequenceProto or
-// OptionalProto, never into numpy's format (UNSUPPORTED).
+// The same for a value of any kind; what is no tensor goes into a SequenceProto, OptionalProto
+// or MapProto, never into numpy's format (UNSUPPORTED).
 int32_t opsrt_value_write(const char *path, const opsrt_value *value, ops_error *error);
 
 // ---- What a session did ---------------------------------------------------------------------

@@ -4,6 +4,7 @@
 // the variadic Max, Min, Sum and Mean, which fold their inputs from the left into the output.
 #include <string.h>
 
+#include "channels_last.h"
 #include "half_block.h"
 #include "limited.h"
 #include "nd.h"
@@ -133,6 +134,45 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
                         error);
 }
 
+// How operand `index` can stand beside operands with channels last: in that layout too, or
+// plain as one value for all, or one for each channel. Returns 0 if not at all.
+static int stands_beside(const ops_prepare_request *request, uint64_t index, int32_t rank,
+                         int *out_last) {
+  cpu_shape shape;
+  *out_last = 0;
+  cpu_input_shape(request, index, &shape);
+  if (shape.rank == rank && cpu_may_be_last(ops_request_input(request, index)->type)) {
+    *out_last = 1;
+    return 1;
+  }
+  if (cpu_count(&shape) == 1 && shape.rank < rank) return 1;
+  return shape.rank == rank - 1 && cpu_product(shape.dims, 1, shape.rank) == 1;
+}
+
+static void layouts(const ops_kernel *kernel, const ops_prepare_request *request,
+                    cpu_layouts *layouts) {
+  static const int32_t patterns[2][2] = {{CPU_LAST_NONE, CPU_LAST_SECOND},
+                                         {CPU_LAST_FIRST, CPU_LAST_ALL}};
+  int last[2] = {0, 1}, all = 1;
+  int32_t rank = 0;
+  if (((const binary_kernel *)kernel)->row->to_bool ||
+      cpu_input_type(request, 0) != OPS_TYPE_FLOAT)
+    return;
+  for (int32_t i = 0; i < kernel->input_count; ++i) {
+    const int32_t next = ops_request_input(request, (uint64_t)i)->type->rank;
+    rank = next > rank ? next : rank;
+  }
+  for (int32_t i = 0; i < kernel->input_count; ++i) {
+    if (!stands_beside(request, (uint64_t)i, rank, &last[i > 0])) return;
+    all &= last[i > 0];
+  }
+  if (kernel->input_count > 2 && !all) return;
+  const int32_t pattern = patterns[last[0]][last[1]];
+  if (pattern == CPU_LAST_NONE) return;
+  cpu_layouts_add(layouts, pattern, 0);
+  cpu_layouts_add(layouts, CPU_LAST_NONE, 0);
+}
+
 static void prepared_destroy(ops_prepared *prepared) {
   cpu_free(prepared->kernel->device, ((binary_prepared *)prepared)->more);
 }
@@ -224,6 +264,8 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
 const cpu_op cpu_binary_op = {.kernel_size = sizeof(binary_kernel),
                               .prepared_size = sizeof(binary_prepared),
                               .create = create,
+                              .layouts = layouts,
+                              .sees_view = 1,
                               .prepare = prepare,
                               .prepared_destroy = prepared_destroy,
                               .execute = execute};

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "channels_last.h"
 #include "half_block.h"
 #include "ops_table.h"
 #include "vec.h"
@@ -30,6 +31,14 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   own->count = cpu_count(&x);
   own->type = cpu_input_type(request, 0);
   return cpu_set_output(kernel, reply, 0, own->type, &x, error);
+}
+
+static void layouts(const ops_kernel *kernel, const ops_prepare_request *request,
+                    cpu_layouts *layouts) {
+  (void)kernel;
+  if (!cpu_may_be_last(ops_request_input(request, 0)->type)) return;
+  cpu_layouts_add(layouts, CPU_LAST_FIRST, 0);
+  cpu_layouts_add(layouts, CPU_LAST_NONE, 0);
 }
 
 typedef struct run {
@@ -117,5 +126,7 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
 
 const cpu_op cpu_clip_op = {.kernel_size = sizeof(ops_kernel),
                             .prepared_size = sizeof(clip_prepared),
+                            .layouts = layouts,
+                            .sees_view = 1,
                             .prepare = prepare,
                             .execute = execute};

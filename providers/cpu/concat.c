@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Concat: each input is copied into its columns of the output's rows.
+#include "channels_last.h"
 #include "nd.h"
 #include "ops_table.h"
 
@@ -42,6 +43,7 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   cpu_input_shape(request, 0, &y);
   const int32_t type = cpu_input_type(request, 0);
   OPS_RETURN_IF_ERROR(cpu_axis(kernel, ((concat_kernel *)kernel)->axis, y.rank, &axis, error));
+  if (cpu_is_last(request, 0)) axis = y.rank - 1;  // a view; the axis is that of the channels
   own->input_bytes =
       cpu_alloc(kernel->device, (uint64_t)kernel->input_count * sizeof *own->input_bytes);
   if (!own->input_bytes)
@@ -57,6 +59,20 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   own->rows = cpu_product(y.dims, 0, axis);
   own->row_bytes = cpu_product(y.dims, axis, y.rank) * cpu_type_size(type);
   return OPS_OK;
+}
+
+static void layouts(const ops_kernel *kernel, const ops_prepare_request *request,
+                    cpu_layouts *layouts) {
+  const ops_type_info *first = ops_request_input(request, 0)->type;
+  int32_t axis;
+  if (!cpu_may_be_last(first) || cpu_axis(kernel, ((const concat_kernel *)kernel)->axis,
+                                          first->rank, &axis, NULL) != OPS_OK)
+    return;
+  for (int32_t i = 0; i < kernel->input_count; ++i)
+    if (ops_request_input(request, (uint64_t)i)->type->rank != first->rank) return;
+  if (axis != 1) return;
+  cpu_layouts_add(layouts, CPU_LAST_ALL, 0);
+  cpu_layouts_add(layouts, CPU_LAST_NONE, 0);
 }
 
 static void prepared_destroy(ops_prepared *prepared) {
@@ -80,6 +96,8 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
 const cpu_op cpu_concat_op = {.kernel_size = sizeof(concat_kernel),
                               .prepared_size = sizeof(concat_prepared),
                               .create = create,
+                              .layouts = layouts,
+                              .sees_view = 1,
                               .prepare = prepare,
                               .prepared_destroy = prepared_destroy,
                               .execute = execute};

@@ -56,12 +56,22 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   OPS_RETURN_IF_ERROR(
       cpu_conv_describe(conv, request, &window, &y, &own->base, &desc, &empty, reply, error));
   if (empty) return OPS_OK;
-  own->is_depthwise = cpu_depthwise_init(&desc, &own->depthwise);
+  own->is_depthwise = !desc.source_last && cpu_depthwise_init(&desc, &own->depthwise);
   if (!own->is_depthwise)
     return cpu_dnnl_prepare_conv(&conv->base, &desc, &own->base.base, reply, error);
   cpu_plane_reserve(kernel->device, &own->depthwise.plane, reply);
   reply->implementation = (ops_str)OPS_STR("depthwise on planes");
   return OPS_OK;
+}
+
+// Depthwise convolutions have loops of their own for plain tensors, which need no reorders.
+static void layouts(const ops_kernel *kernel, const ops_prepare_request *request,
+                    cpu_layouts *layouts) {
+  const cpu_conv_kernel *conv = (const cpu_conv_kernel *)kernel;
+  const ops_type_info *x = ops_request_input(request, 0)->type;
+  cpu_conv_layouts(kernel, request, layouts);
+  if (layouts->count > 0 && conv->groups > 1 && conv->groups == x->dims[1])
+    layouts->costs[layouts->count - 1] = 0;
 }
 
 static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
@@ -79,6 +89,7 @@ const cpu_op cpu_conv_op = {.kernel_size = sizeof(cpu_conv_kernel),
                             .claim = claim,
                             .create = create,
                             .destroy = cpu_dnnl_kernel_destroy,
+                            .layouts = layouts,
                             .prepare = prepare,
                             .prepared_destroy = cpu_dnnl_prepared_destroy,
                             .execute = execute};

@@ -67,11 +67,27 @@ int32_t cpu_conv_describe(const cpu_conv_kernel *conv, const ops_prepare_request
   *out_empty = cpu_count(y) == 0 || cpu_count(&x) == 0;
   describe(conv, window, &x, y, out_desc);
   out_desc->has_bias = ops_request_input(request, 2) != NULL;
+  out_desc->source_last = cpu_is_last(request, 0);
+  out_desc->target_last = cpu_wants_last(request);
+  prepared->last = out_desc->target_last;
   return OPS_OK;
+}
+
+void cpu_conv_layouts(const ops_kernel *kernel, const ops_prepare_request *request,
+                      cpu_layouts *layouts) {
+  cpu_shape x;
+  (void)kernel;
+  if (!cpu_may_be_last(ops_request_input(request, 0)->type)) return;
+  cpu_input_shape(request, 0, &x);
+  cpu_layouts_add(layouts, CPU_LAST_FIRST, 0);
+  cpu_layouts_add(layouts, CPU_LAST_NONE, 2 * cpu_reorder_cost(cpu_count(&x)));
 }
 
 // A convolution that sums nothing: y is the bias of its channel, or 0.
 static void fill_bias(const cpu_conv_prepared *own, const float *bias, float *y) {
+  for (int64_t i = 0; own->last && i < own->batch * own->pixels; ++i)
+    for (int64_t c = 0; c < own->channels; ++c) *y++ = bias ? bias[c] : 0.0f;
+  if (own->last) return;
   for (int64_t n = 0; n < own->batch; ++n)
     for (int64_t c = 0; c < own->channels; ++c)
       for (int64_t i = 0; i < own->pixels; ++i) *y++ = bias ? bias[c] : 0.0f;

@@ -5,6 +5,7 @@
 #ifndef CPU_CONV_SHARED_H_
 #define CPU_CONV_SHARED_H_
 
+#include "channels_last.h"
 #include "dnnl_operator.h"
 #include "window.h"
 
@@ -18,6 +19,7 @@ typedef struct cpu_conv_kernel {
 typedef struct cpu_conv_prepared {
   cpu_dnnl_prepared base;  // plan NULL: the output is empty, or nothing is summed
   int64_t batch, channels, pixels;
+  int32_t last;  // 1: the output has its channels last
 } cpu_conv_prepared;
 
 // Reads the attributes that both have.
@@ -34,6 +36,10 @@ int32_t cpu_conv_describe(const cpu_conv_kernel *conv, const ops_prepare_request
                           const cpu_window *window, const cpu_shape *y,
                           cpu_conv_prepared *prepared, cpu_dnnl_conv *out_desc, int *out_empty,
                           ops_prepare_reply *reply, ops_error *error);
+
+// Both operators with channels last, and plain, where oneDNN has to reorder both sides.
+void cpu_conv_layouts(const ops_kernel *kernel, const ops_prepare_request *request,
+                      cpu_layouts *layouts);
 
 // The plan, or the bias alone where there is none.
 int32_t cpu_conv_execute(const ops_prepared *prepared, const ops_execute_request *request,

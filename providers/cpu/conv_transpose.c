@@ -96,6 +96,7 @@ const cpu_op cpu_conv_transpose_op = {.kernel_size = sizeof(cpu_conv_kernel),
                                       .claim = claim,
                                       .create = create,
                                       .destroy = cpu_dnnl_kernel_destroy,
+                                      .layouts = cpu_conv_layouts,
                                       .prepare = prepare,
                                       .prepared_destroy = cpu_dnnl_prepared_destroy,
                                       .execute = cpu_conv_execute};

@@ -17,8 +17,9 @@
 #include <ops_support/tensor.h>
 #include <stdatomic.h>
 
-typedef struct cpu_vec cpu_vec;    // vec.h
-typedef struct cpu_dnnl cpu_dnnl;  // dnnl_glue.h
+typedef struct cpu_vec cpu_vec;          // vec.h
+typedef struct cpu_dnnl cpu_dnnl;        // dnnl_glue.h
+typedef struct cpu_layouts cpu_layouts;  // channels_last.h
 
 struct ops_device {
   ops_instance *instance;
@@ -26,7 +27,8 @@ struct ops_device {
   ops_host *host;
   const cpu_vec *vec;  // loops for the best instruction set of this machine
   cpu_dnnl *dnnl;
-  atomic_int kernels;  // alive
+  int32_t channels_last;  // 1: the device offers that layout
+  atomic_int kernels;     // alive
   char fingerprint[160];
 };
 
@@ -49,6 +51,11 @@ typedef struct cpu_op {
   int32_t (*prepare)(ops_kernel *kernel, const ops_prepare_request *request,
                      ops_prepared *prepared, ops_prepare_reply *reply, ops_error *error);
   void (*prepared_destroy)(ops_prepared *prepared);  // optional
+  // Optional. Lists the combinations of layouts that it can run for these shapes; without it,
+  // or with none listed, all arguments are plain.
+  void (*layouts)(const ops_kernel *kernel, const ops_prepare_request *request,
+                  cpu_layouts *layouts);
+  int32_t sees_view;  // 1: prepare gets shapes with channels last as they lie in memory
   int32_t (*execute)(const ops_prepared *prepared, const ops_execute_request *request,
                      ops_error *error);  // required
 } cpu_op;
@@ -96,6 +103,10 @@ int32_t cpu_axis(const ops_kernel *kernel, int64_t axis, int32_t rank, int32_t *
 // States output `index`; INVALID_ARGUMENT if its size does not fit into 63 bits.
 int32_t cpu_set_output(const ops_kernel *kernel, ops_prepare_reply *reply, uint64_t index,
                        int32_t type, const cpu_shape *shape, ops_error *error);
+static inline ops_output_info *cpu_reply_output(const ops_prepare_reply *reply,
+                                                uint64_t index) {
+  return (ops_output_info *)((char *)reply->outputs + index * reply->output_stride);
+}
 // The contents of shape input `input`, at most OPS_MAX_RANK of them; *out_count is -1 if it is
 // absent. INVALID_ARGUMENT if they are not known or too many.
 int32_t cpu_ints(const ops_kernel *kernel, const ops_prepare_request *request, int32_t input,

@@ -2,6 +2,7 @@
 //
 // What the provider offers: one row for each operator and range of opsets. Types, flags and
 // alias pairs here are promises; what a row cannot say, the operator's claim function does.
+#include "channels_last.h"
 #include "ops_table.h"
 
 // ---- Types ----------------------------------------------------------------------------------
@@ -285,5 +286,6 @@ const ops_provider cpu_provider = {
     .schema_stride = sizeof(ops_schema),
     .rewrite_stride = sizeof(ops_rewrite),
     .instance = &cpu_instance_api,
+    .memory = &cpu_memory_api,
     .unload_safe = 0,  // the OpenMP runtime behind oneDNN keeps threads that outlive instances
 };

@@ -124,6 +124,10 @@ const char *cpu_dnnl_version(void) {
   return QUOTE(DNNL_VERSION_MAJOR) "." QUOTE(DNNL_VERSION_MINOR) "." QUOTE(DNNL_VERSION_PATCH);
 }
 
+int cpu_dnnl_likes_channels_last(void) {
+  return dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core;
+}
+
 // ---- Steps ----------------------------------------------------------------------------------
 
 static int32_t user_scratch_attr(dnnl_primitive_attr_t *out_attr, ops_error *error) {
@@ -427,14 +431,31 @@ static int32_t describe_weights(const cpu_dnnl_conv *conv, dnnl_memory_desc_t *u
   return make_any(any, rank, dims, error);
 }
 
+// Element strides of [batch, channels, spatial…] with channels last.
+static void strides_of_last(int rank, const int64_t *dims, int64_t *strides) {
+  int64_t step = dims[1];
+  strides[1] = 1;
+  for (int i = rank - 1; i > 1; --i) {
+    strides[i] = step;
+    step *= dims[i];
+  }
+  strides[0] = step;
+}
+
+// `wanted` is what the primitive is asked for: a tensor with channels last stays as it is, of a
+// plain one it may choose the layout.
 static int32_t describe_image(int64_t batch, int64_t channels, const int64_t *spatial,
-                              int count, dnnl_memory_desc_t *user, dnnl_memory_desc_t *any,
-                              ops_error *error) {
+                              int count, int last, dnnl_memory_desc_t *user,
+                              dnnl_memory_desc_t *wanted, ops_error *error) {
   int64_t dims[2 + CPU_DNNL_SPATIAL] = {batch, channels}, strides[2 + CPU_DNNL_SPATIAL];
   for (int i = 0; i < count; ++i) dims[2 + i] = spatial[i];
-  ops_strides_contiguous(2 + count, dims, strides);
+  if (last)
+    strides_of_last(2 + count, dims, strides);
+  else
+    ops_strides_contiguous(2 + count, dims, strides);
   OPS_RETURN_IF_ERROR(make_plain(user, 2 + count, dims, strides, error));
-  return make_any(any, 2 + count, dims, error);
+  *wanted = *user;
+  return last ? OPS_OK : make_any(wanted, 2 + count, dims, error);
 }
 
 static int32_t describe_conv(cpu_dnnl_plan *plan, const cpu_dnnl_conv *conv, ops_error *error) {
@@ -448,9 +469,11 @@ static int32_t describe_conv(cpu_dnnl_plan *plan, const cpu_dnnl_conv *conv, ops
     end[i] = conv->pads_end[i];
   }
   OPS_RETURN_IF_ERROR(describe_image(conv->batch, conv->in_channels, conv->in, conv->spatial,
-                                     &plan->descs[USER_SOURCE], &source, error));
+                                     conv->source_last, &plan->descs[USER_SOURCE], &source,
+                                     error));
   OPS_RETURN_IF_ERROR(describe_image(conv->batch, conv->out_channels, conv->out, conv->spatial,
-                                     &plan->descs[USER_TARGET], &target, error));
+                                     conv->target_last, &plan->descs[USER_TARGET], &target,
+                                     error));
   OPS_RETURN_IF_ERROR(describe_weights(conv, &plan->descs[USER_WEIGHTS], &weights, error));
   OPS_RETURN_IF_ERROR(make_plain(&plan->descs[BIAS], 1, &conv->out_channels, &one, error));
   const dnnl_memory_desc_t *bias = conv->has_bias ? &plan->descs[BIAS] : NULL;

@@ -21,6 +21,8 @@
 int32_t cpu_dnnl_create(const ops_device *device, cpu_dnnl **out_dnnl, ops_error *error);
 void cpu_dnnl_destroy(cpu_dnnl *dnnl);
 const char *cpu_dnnl_version(void);
+// 1 where oneDNN's convolutions are fastest with channels last: from AVX-512 on.
+int cpu_dnnl_likes_channels_last(void);
 
 // A kernel's packed weights, one entry per layout that its plans have wanted. Lives in the
 // kernel's struct.
@@ -42,6 +44,7 @@ typedef struct cpu_dnnl_conv {
   int32_t spatial;  // 1 … 3
   int32_t transposed;
   int32_t has_bias;
+  int32_t source_last, target_last;  // 1: the tensor has its channels last; else it is plain
   int64_t batch, groups, in_channels, out_channels;
   int64_t in[CPU_DNNL_SPATIAL], out[CPU_DNNL_SPATIAL], kernel[CPU_DNNL_SPATIAL];
   int64_t strides[CPU_DNNL_SPATIAL], dilations[CPU_DNNL_SPATIAL];

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cpu.h"
+#include "channels_last.h"
 
 static const cpu_op *op_of(const ops_kernel_def *def) {
   return def->context;
@@ -77,6 +77,15 @@ static void destroy_prepared(ops_prepared *prepared) {
   cpu_free(prepared->kernel->device, prepared);
 }
 
+// The layout with channels last has no gaps.
+static void state_private_sizes(const ops_prepare_request *request, ops_prepare_reply *reply) {
+  for (uint64_t i = 0; request->output_layouts && i < reply->output_count; ++i) {
+    if (request->output_layouts[i] == OPS_LAYOUT_STRIDED) continue;
+    ops_output_info *info = cpu_reply_output(reply, i);
+    ops_type_bytes(info->type, cpu_product(info->dims, 0, info->rank), &info->max_bytes);
+  }
+}
+
 static int32_t prepare_kernel(ops_kernel *kernel, const ops_prepare_request *request,
                               ops_prepare_reply *reply, ops_error *error) {
   OPS_RETURN_IF_ERROR(
@@ -91,11 +100,12 @@ static int32_t prepare_kernel(ops_kernel *kernel, const ops_prepare_request *req
   reply->workspace_alignment = 0;
   reply->workspace_memory_kind = OPS_MEMORY_HOST;
   reply->implementation = kernel->def->name;
-  const int32_t status = kernel->op->prepare(kernel, request, prepared, reply, error);
+  const int32_t status = cpu_prepare_any(kernel, request, prepared, reply, error);
   if (status != OPS_OK) {
     destroy_prepared(prepared);
     return status;
   }
+  state_private_sizes(request, reply);
   reply->prepared = prepared;
   return OPS_OK;
 }
@@ -137,6 +147,7 @@ const ops_kernel_api cpu_kernel_api = {
     .claim = claim_node,
     .create = create_kernel,
     .destroy = destroy_kernel,
+    .query_layouts = cpu_query_layouts,
     .prepare = prepare_kernel,
     .prepared_destroy = destroy_prepared,
     .execute = execute_kernel,

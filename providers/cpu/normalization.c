@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "channels_last.h"
 #include "ops_table.h"
 #include "vec.h"
 
@@ -18,6 +19,7 @@ typedef struct norm_kernel {
 typedef struct norm_prepared {
   ops_prepared base;
   int64_t planes, channels, pixels;
+  int32_t last;  // 1: x and y have their channels last
 } norm_prepared;
 
 static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
@@ -55,7 +57,21 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
     if (vector.rank != 1 || vector.dims[0] != own->channels)
       return cpu_invalid(kernel, error, "input %d must be [%lld]", i, (long long)own->channels);
   }
+  own->last = cpu_is_last(request, 0);
+  if (own->last) {  // a mean and a scale for each channel
+    reply->workspace_size = (uint64_t)own->channels * 2 * sizeof(double);
+    reply->workspace_alignment = 64;
+  }
   return cpu_set_output(kernel, reply, 0, OPS_TYPE_FLOAT, &x, error);
+}
+
+static void layouts(const ops_kernel *kernel, const ops_prepare_request *request,
+                    cpu_layouts *layouts) {
+  if (((const norm_kernel *)kernel)->instance ||
+      !cpu_may_be_last(ops_request_input(request, 0)->type))
+    return;
+  cpu_layouts_add(layouts, CPU_LAST_FIRST, 0);
+  cpu_layouts_add(layouts, CPU_LAST_NONE, 0);
 }
 
 typedef struct run {
@@ -64,6 +80,7 @@ typedef struct run {
   const cpu_vec *vec;
   const float *x, *scale, *shift, *mean, *variance;
   float *y;
+  double *means, *scales;  // by channel, if channels are last
 } run;
 
 static void run_plane(const run *run, int64_t plane) {
@@ -86,6 +103,25 @@ static void run_range(void *context, int64_t begin, int64_t end, int32_t worker)
   for (int64_t plane = begin; plane < end; ++plane) run_plane(context, plane);
 }
 
+// ---- Channels last --------------------------------------------------------------------------
+
+static void fill_channels(const run *run) {
+  for (int64_t c = 0; c < run->own->channels; ++c) {
+    run->means[c] = run->mean[c];
+    run->scales[c] =
+        run->scale[c] / sqrt((double)run->variance[c] + (double)run->kernel->epsilon);
+  }
+}
+
+static void run_pixels(void *context, int64_t begin, int64_t end, int32_t worker) {
+  const run *run = context;
+  const int64_t channels = run->own->channels;
+  (void)worker;
+  for (int64_t i = begin; i < end; ++i)
+    run->vec->affine_channels(run->x + i * channels, run->y + i * channels, channels,
+                              run->means, run->scales, run->shift);
+}
+
 static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
                        ops_error *error) {
   const norm_prepared *own = (const norm_prepared *)prepared;
@@ -100,6 +136,14 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
              .variance = cpu_in_data(request, 4),
              .y = cpu_out_data(request, 0)};
   (void)error;
+  if (own->last) {
+    run.means = cpu_workspace(request);
+    run.scales = run.means + own->channels;
+    fill_channels(&run);
+    cpu_parallel(device, own->planes / own->channels * own->pixels, cpu_grain(own->channels),
+                 run_pixels, &run);
+    return OPS_OK;
+  }
   if (own->pixels > 0)
     cpu_parallel(device, own->planes, cpu_grain(own->pixels), run_range, &run);
   return OPS_OK;
@@ -109,5 +153,6 @@ const cpu_op cpu_normalization_op = {.kernel_size = sizeof(norm_kernel),
                                      .prepared_size = sizeof(norm_prepared),
                                      .claim = claim,
                                      .create = create,
+                                     .layouts = layouts,
                                      .prepare = prepare,
                                      .execute = execute};

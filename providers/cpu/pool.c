@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "channels_last.h"
 #include "ops_table.h"
 #include "plane.h"
 #include "window.h"
@@ -30,6 +31,8 @@ typedef struct pool_prepared {
   cpu_window window;
   int32_t on_planes;
   cpu_plane plane;
+  int32_t last;      // 1: x and y have their channels last
+  int64_t channels;  // of a tensor with channels last
 } pool_prepared;
 
 static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
@@ -130,7 +133,9 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   align_end(own->window.dilations, spatial, 1);
   align_end(own->window.pads_begin, spatial, 0);
   align_end(own->window.pads_end, spatial, 0);
-  own->on_planes = cpu_count(&y) > 0 && plan_planes((pool_kernel *)kernel, own);
+  own->channels = x.dims[1];
+  own->last = cpu_is_last(request, 0);
+  own->on_planes = !own->last && cpu_count(&y) > 0 && plan_planes((pool_kernel *)kernel, own);
   if (own->on_planes) cpu_plane_reserve(kernel->device, &own->plane, reply);
   return OPS_OK;
 }
@@ -226,6 +231,54 @@ static void run_range(void *context, int64_t begin, int64_t end, int32_t worker)
   for (int64_t index = begin; index < end; ++index) run_row(context, index);
 }
 
+// ---- Channels last --------------------------------------------------------------------------
+
+// The taps of output o along axis d that lie inside the input.
+static int64_t clip_taps(const pool_prepared *own, int32_t d, int64_t o, int64_t *out_first) {
+  const int64_t start = start_of(own, d, o), step = own->window.dilations[d];
+  const int64_t skipped = start >= 0 ? 0 : (-start + step - 1) / step;
+  *out_first = start + skipped * step;
+  return taps(own, d, o, 0);
+}
+
+// One row of outputs; the depth has one tap (see layouts).
+static void run_last_row(const run *run, int64_t index) {
+  const pool_prepared *own = run->own;
+  const int64_t oh = index % own->out[1], image = index / own->out[1];
+  const int64_t channels = own->channels, pad = run->kernel->include_pad;
+  const float *x = run->x + image * own->in[1] * own->in[2] * channels;
+  float *y = run->y + index * own->out[2] * channels;
+  int64_t h, w;
+  cpu_vec_taps window = {.row = own->window.dilations[1] * own->in[2] * channels,
+                         .column = own->window.dilations[2] * channels};
+  window.rows = clip_taps(own, 1, oh, &h);
+  const double rows = (double)(taps(own, 0, 0, (int32_t)pad) * taps(own, 1, oh, (int32_t)pad));
+  for (int64_t ow = 0; ow < own->out[2]; ++ow, y += channels) {
+    window.columns = clip_taps(own, 2, ow, &w);
+    window.divisor = rows * (double)taps(own, 2, ow, (int32_t)pad);
+    const float *first = x + (h * own->in[2] + w) * channels;
+    if (run->kernel->average)
+      run->vec->mean_taps(&window, y, first, channels);
+    else
+      run->vec->max_taps(&window, y, first, channels);
+  }
+}
+
+static void run_last(void *context, int64_t begin, int64_t end, int32_t worker) {
+  (void)worker;
+  for (int64_t index = begin; index < end; ++index) run_last_row(context, index);
+}
+
+// Volumes stay plain.
+static void layouts(const ops_kernel *kernel, const ops_prepare_request *request,
+                    cpu_layouts *layouts) {
+  const ops_type_info *x = ops_request_input(request, 0)->type;
+  (void)kernel;
+  if (!cpu_may_be_last(x) || x->rank > 4) return;
+  cpu_layouts_add(layouts, CPU_LAST_ALL, 0);
+  cpu_layouts_add(layouts, CPU_LAST_NONE, 0);
+}
+
 static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
                        ops_error *error) {
   const pool_prepared *own = (const pool_prepared *)prepared;
@@ -238,6 +291,11 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
              cpu_workspace(request)};
   const int64_t *k = own->window.kernel;
   (void)error;
+  if (own->last) {
+    cpu_parallel(device, own->planes / own->channels * own->out[1],
+                 cpu_grain(own->out[2] * k[1] * k[2] * own->channels / 8), run_last, &run);
+    return OPS_OK;
+  }
   if (own->on_planes) {
     cpu_parallel(device, own->planes, cpu_grain(own->out[1] * own->out[2] * k[1] * k[2] / 8),
                  run_planes, &run);
@@ -253,6 +311,7 @@ const cpu_op cpu_pool_op = {.kernel_size = sizeof(pool_kernel),
                             .prepared_size = sizeof(pool_prepared),
                             .claim = claim,
                             .create = create,
+                            .layouts = layouts,
                             .prepare = prepare,
                             .execute = execute};
 
@@ -261,6 +320,7 @@ const cpu_op cpu_pool_op = {.kernel_size = sizeof(pool_kernel),
 typedef struct global_prepared {
   ops_prepared base;
   int64_t planes, pixels;
+  int64_t channels;  // 0: x is plain; else they come last
   int32_t average;
 } global_prepared;
 
@@ -275,6 +335,7 @@ static int32_t prepare_global(ops_kernel *kernel, const ops_prepare_request *req
   own->planes = x.dims[0] * x.dims[1];
   own->pixels = cpu_product(x.dims, 2, x.rank);
   own->average = ops_str_equal(kernel->def->op, "GlobalAveragePool");
+  own->channels = cpu_is_last(request, 0) ? x.dims[1] : 0;
   y = x;
   for (int32_t i = 2; i < y.rank; ++i) y.dims[i] = 1;
   return cpu_set_output(kernel, reply, 0, OPS_TYPE_FLOAT, &y, error);
@@ -293,6 +354,38 @@ static void run_global(void *context, int64_t begin, int64_t end, int32_t worker
   }
 }
 
+// Channels that one piece of work takes.
+#define CHANNELS 64
+
+static void run_global_last(void *context, int64_t begin, int64_t end, int32_t worker) {
+  const run *run = context;
+  const global_prepared *own = (const global_prepared *)run->own;
+  const int64_t pieces = (own->channels + CHANNELS - 1) / CHANNELS;
+  const cpu_vec_taps window = {.rows = 1,
+                               .columns = own->pixels,
+                               .column = own->channels,
+                               .divisor = (double)own->pixels};
+  (void)worker;
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t image = i / pieces, channel = i % pieces * CHANNELS;
+    const int64_t left = own->channels - channel, count = left < CHANNELS ? left : CHANNELS;
+    const float *x = run->x + image * own->pixels * own->channels + channel;
+    float *y = run->y + image * own->channels + channel;
+    if (own->average)
+      run->vec->mean_taps(&window, y, x, count);
+    else
+      run->vec->max_taps(&window, y, x, count);
+  }
+}
+
+static void global_layouts(const ops_kernel *kernel, const ops_prepare_request *request,
+                           cpu_layouts *layouts) {
+  (void)kernel;
+  if (!cpu_may_be_last(ops_request_input(request, 0)->type)) return;
+  cpu_layouts_add(layouts, CPU_LAST_ALL, 0);
+  cpu_layouts_add(layouts, CPU_LAST_NONE, 0);
+}
+
 static int32_t execute_global(const ops_prepared *prepared, const ops_execute_request *request,
                               ops_error *error) {
   const global_prepared *own = (const global_prepared *)prepared;
@@ -300,11 +393,17 @@ static int32_t execute_global(const ops_prepared *prepared, const ops_execute_re
   run run = {(const pool_prepared *)prepared, NULL, device->vec, cpu_in_data(request, 0),
              cpu_out_data(request, 0),        NULL};
   (void)error;
-  cpu_parallel(device, own->planes, cpu_grain(own->pixels), run_global, &run);
+  if (own->channels > 0)
+    cpu_parallel(device,
+                 own->planes / own->channels * ((own->channels + CHANNELS - 1) / CHANNELS),
+                 cpu_grain(own->pixels * CHANNELS / 8), run_global_last, &run);
+  else
+    cpu_parallel(device, own->planes, cpu_grain(own->pixels), run_global, &run);
   return OPS_OK;
 }
 
 const cpu_op cpu_global_pool_op = {.kernel_size = sizeof(ops_kernel),
                                    .prepared_size = sizeof(global_prepared),
+                                   .layouts = global_layouts,
                                    .prepare = prepare_global,
                                    .execute = execute_global};

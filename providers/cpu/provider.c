@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The exported symbol and the one device: the processor itself. The provider works in ordinary
-// host memory, synchronously; its memory and stream tables are NULL.
+// host memory, synchronously: it has no streams.
 #include <ops_support/provider.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,6 +53,7 @@ static int32_t open_device(ops_instance *instance, uint64_t index, ops_device **
   device->api = instance->api;
   device->host = instance->host;
   device->vec = cpu_vec_select();
+  device->channels_last = cpu_dnnl_likes_channels_last();
   const int32_t status = cpu_dnnl_create(device, &device->dnnl, error);
   if (status != OPS_OK) {
     close_device(device, NULL);
@@ -100,5 +101,6 @@ const ops_instance_api cpu_instance_api = {
 
 int32_t ops_provider_query(const ops_query_request *request, ops_query_reply *reply,
                            ops_error *error) {
-  return ops_provider_answer(&cpu_provider, 0, 0, OPS_SANITIZER_BUILD, request, reply, error);
+  return ops_provider_answer(&cpu_provider, OPS_FEATURE_PRIVATE_LAYOUTS, 0, OPS_SANITIZER_BUILD,
+                             request, reply, error);
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "channels_last.h"
 #include "half_block.h"
 #include "ops_table.h"
 #include "vec.h"
@@ -167,6 +168,14 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   return cpu_set_output(kernel, reply, 0, own->type, &x, error);
 }
 
+static void layouts(const ops_kernel *kernel, const ops_prepare_request *request,
+                    cpu_layouts *layouts) {
+  (void)kernel;
+  if (!cpu_may_be_last(ops_request_input(request, 0)->type)) return;
+  cpu_layouts_add(layouts, CPU_LAST_ALL, 0);
+  cpu_layouts_add(layouts, CPU_LAST_NONE, 0);
+}
+
 typedef struct run {
   const unary_kernel *kernel;
   cpu_unary_fn loop;
@@ -257,5 +266,7 @@ const cpu_op cpu_unary_op = {.kernel_size = sizeof(unary_kernel),
                              .prepared_size = sizeof(unary_prepared),
                              .claim = claim,
                              .create = create,
+                             .layouts = layouts,
+                             .sees_view = 1,
                              .prepare = prepare,
                              .execute = execute};

@@ -109,6 +109,13 @@ typedef struct cpu_vec_tile {
   double divisor;  // of a mean
 } cpu_vec_tile;
 
+// A window over rows of channels; distances in elements.
+typedef struct cpu_vec_taps {
+  int64_t rows, columns;
+  int64_t row, column;  // from one tap to the next
+  double divisor;       // of a mean
+} cpu_vec_taps;
+
 typedef struct cpu_vec {
   const char *name;
   const ops_str *features;
@@ -146,6 +153,16 @@ typedef struct cpu_vec {
   void (*max_window)(const cpu_vec_tile *tile, float *y, const float *x);
   // Likewise y = the sum of the taps, in double, divided by the divisor.
   void (*mean_window)(const cpu_vec_tile *tile, float *y, const float *x);
+  // y[c * y_row + r] = x[r * x_row + c]; distances in elements.
+  void (*transpose)(const float *x, int64_t x_row, float *y, int64_t y_row, int64_t rows,
+                    int64_t columns);
+  // For each channel: the largest of the taps (NaN wins), or their sum, in double, divided. x
+  // points to the first tap.
+  void (*max_taps)(const cpu_vec_taps *taps, float *y, const float *x, int64_t channels);
+  void (*mean_taps)(const cpu_vec_taps *taps, float *y, const float *x, int64_t channels);
+  // affine with a mean, scale and shift for each element.
+  void (*affine_channels)(const float *x, float *y, int64_t count, const double *mean,
+                          const double *scale, const float *shift);
 } cpu_vec;
 
 // The table for this machine. Pure.

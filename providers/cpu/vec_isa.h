@@ -21,6 +21,15 @@ CPU_UNARY_LIST(X)
 void CPU_ISA_NAME(cpu_vec_depthwise)(const cpu_vec_tile *tile, float *y, const float *x);
 void CPU_ISA_NAME(cpu_vec_max_window)(const cpu_vec_tile *tile, float *y, const float *x);
 void CPU_ISA_NAME(cpu_vec_mean_window)(const cpu_vec_tile *tile, float *y, const float *x);
+void CPU_ISA_NAME(cpu_vec_transpose)(const float *x, int64_t x_row, float *y, int64_t y_row,
+                                     int64_t rows, int64_t columns);
+void CPU_ISA_NAME(cpu_vec_max_taps)(const cpu_vec_taps *taps, float *y, const float *x,
+                                    int64_t channels);
+void CPU_ISA_NAME(cpu_vec_mean_taps)(const cpu_vec_taps *taps, float *y, const float *x,
+                                     int64_t channels);
+void CPU_ISA_NAME(cpu_vec_affine_channels)(const float *x, float *y, int64_t count,
+                                           const double *mean, const double *scale,
+                                           const float *shift);
 extern const cpu_binary_fn CPU_ISA_NAME(cpu_vec_binary)[CPU_BINARY_COUNT][OPS_TYPE_COUNT];
 
 // Every element is computed from its own inputs alone, so an output may be an input.

@@ -186,4 +186,8 @@ const cpu_vec CPU_ISA_NAME(cpu_vec) = {
     .depthwise = CPU_ISA_NAME(cpu_vec_depthwise),
     .max_window = CPU_ISA_NAME(cpu_vec_max_window),
     .mean_window = CPU_ISA_NAME(cpu_vec_mean_window),
+    .transpose = CPU_ISA_NAME(cpu_vec_transpose),
+    .max_taps = CPU_ISA_NAME(cpu_vec_max_taps),
+    .mean_taps = CPU_ISA_NAME(cpu_vec_mean_taps),
+    .affine_channels = CPU_ISA_NAME(cpu_vec_affine_channels),
 };

@@ -164,29 +164,64 @@ static int32_t work_init(work *w, rt_builder *b, const rt_unit *unit, ops_error 
 
 // ---- Layouts --------------------------------------------------------------------------------
 
-// How many activations a choice would have in private layouts: each costs a reorder.
-static uint32_t private_activations(const work *w, const ops_layout_choice *choice) {
-  uint32_t count = 0;
+// A choice costs what the kernel says, and a reorder of each activation that is not yet in the
+// layout that it wants. At the same cost private layouts win: the next unit may want them, too.
+
+// Of a device that does not state its own, in bytes per second.
+static const double kUsualBandwidth = 1e10;
+
+static double reorder_seconds(const work *w, const ops_type_info *type) {
+  const double stated = w->unit->device->info.peak_bytes_per_second;
+  uint64_t bytes = 0;
+  if (!type || rt_type_info_bytes(type, &bytes, NULL) != OPS_OK) return 0;
+  return 2.0 * (double)bytes / (stated > 0 ? stated : kUsualBandwidth);
+}
+
+static int is_located(const work *w, const rt_value *value, uint32_t layout) {
+  const rt_location *at = w->b->plan->known[value->id].locations;
+  for (; at; at = at->next)
+    if (at->layout == layout && (layout == OPS_LAYOUT_STRIDED || at->device == w->unit->device))
+      return 1;
+  return 0;
+}
+
+static double total_cost(const work *w, const ops_layout_choice *choice) {
+  double cost = choice->cost;
   for (uint32_t i = 0; i < w->unit->input_count; ++i) {
     const rt_value *value = input_of(w, i);
-    if (value && !rt_value_constant(value) && choice->input_layouts[i]) count++;
+    if (!value || rt_value_constant(value) || w->b->plan->known[value->id].contents) continue;
+    if (!is_located(w, value, choice->input_layouts[i]))
+      cost += reorder_seconds(w, w->operands[i].type);
   }
-  for (uint32_t i = 0; i < w->unit->output_count; ++i)
-    if (choice->output_layouts[i]) count++;
+  return cost;
+}
+
+static uint32_t private_count(const work *w, const ops_layout_choice *choice) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < w->unit->input_count; ++i) count += choice->input_layouts[i] != 0;
+  for (uint32_t i = 0; i < w->unit->output_count; ++i) count += choice->output_layouts[i] != 0;
   return count;
+}
+
+static int is_better(double cost, uint32_t number, double best_cost, uint32_t best_number) {
+  const double tie = 1e-9 * best_cost;
+  if (cost < best_cost - tie) return 1;
+  return cost <= best_cost + tie && number > best_number;
 }
 
 static const ops_layout_choice *best_choice(const work *w, const ops_layout_choice *choices,
                                             uint64_t count) {
   const ops_layout_choice *best = NULL;
-  uint32_t best_private = UINT32_MAX;
+  double best_cost = 0;
+  uint32_t best_number = 0;
   for (uint64_t i = 0; i < count; ++i) {
     if (!choices[i].input_layouts || !choices[i].output_layouts) continue;
-    const uint32_t number = private_activations(w, &choices[i]);
-    if (number > best_private || (number == best_private && choices[i].cost >= best->cost))
-      continue;
+    const double cost = total_cost(w, &choices[i]);
+    const uint32_t number = private_count(w, &choices[i]);
+    if (best && !is_better(cost, number, best_cost, best_number)) continue;
     best = &choices[i];
-    best_private = number;
+    best_cost = cost;
+    best_number = number;
   }
   return best;
 }
@@ -242,15 +277,31 @@ static int dies_here(const work *w, uint32_t input) {
          w->b->last_reader[value->id] == w->unit->index + 1;
 }
 
-// What must share memory has one size by definition; what may is sized by inference.
+// 1 if the inferred shape of the output is the input's.
+static int same_shape(const work *w, uint32_t input, uint32_t output) {
+  const rt_type *inferred = &w->b->inferred[output].type;
+  const ops_type_info *type = w->operands[input].type;
+  if (inferred->kind != RT_TYPE_TENSOR || inferred->elem_type != type->type ||
+      inferred->rank != type->rank)
+    return 0;
+  for (int32_t i = 0; i < type->rank; ++i)
+    if (!rt_dim_is_const(inferred->dims[i]) || inferred->dims[i].value != type->dims[i])
+      return 0;
+  return 1;
+}
+
+// What must share memory has one size by definition; what may is sized by inference. In a
+// private layout the size follows from the shape.
 static int alias_fits(const work *w, uint32_t input, uint32_t output, int must) {
   const rt_value *target = w->unit->outputs[output];
-  if (!target || !input_of(w, input) || w->input_layouts[input] || w->output_layouts[output])
+  if (!target || !input_of(w, input) || w->input_layouts[input] != w->output_layouts[output])
     return 0;
+  if (w->input_layouts[input] && !same_shape(w, input, output)) return 0;
   const rt_buffer *buffer = &w->b->plan->buffers[w->inputs[input]];
   const uint32_t place = rt_place(w->unit->device, rt_unit_output_kind(w->unit, output));
   const uint64_t bytes = rt_builder_inferred_bytes(w->b, output);
-  return buffer->place == place && (must || (bytes != 0 && bytes == buffer->bytes));
+  const int fits = w->input_layouts[input] || (bytes != 0 && bytes == buffer->bytes);
+  return buffer->place == place && (must || fits);
 }
 
 static int input_is_taken(const work *w, uint32_t input) {
@@ -352,13 +403,14 @@ static int32_t call_prepare(work *w, ops_error *error) {
 
 static int alias_holds(const work *w, uint32_t output) {
   const ops_output_info *info = &w->infos[output];
+  const uint64_t held = w->b->plan->buffers[w->inputs[w->alias_of[output]]].bytes;
   int64_t count = 1;
   uint64_t bytes = 0;
   if (info->mode != OPS_SHAPE_KNOWN) return 0;
+  if (w->output_layouts[output]) return info->max_bytes == held;
   for (int32_t i = 0; i < info->rank; ++i)
     if (__builtin_mul_overflow(count, info->dims[i], &count)) return 0;
-  return ops_type_bytes(info->type, count, &bytes) &&
-         bytes == w->b->plan->buffers[w->inputs[w->alias_of[output]]].bytes;
+  return ops_type_bytes(info->type, count, &bytes) && bytes == held;
 }
 
 // Prepares; if an output turns out to have another size than inference said, once more without

@@ -140,7 +140,9 @@ static ops_arg make_arg(const test_tensor *tensor) {
       .memory = tensor->data,
       .byte_size = (uint64_t)tensor->count * (uint64_t)ops_type_bits(tensor->type) / 8,
       .type = tensor->type,
-      .rank = tensor->rank};
+      .rank = tensor->rank,
+      .layout = tensor->layout};
+  if (tensor->layout != OPS_LAYOUT_STRIDED) arg.tensor.strides = NULL;
   return arg;
 }
 
@@ -158,7 +160,8 @@ static void make_operand(const test_tensor *tensor, int known, operand_parts *pa
                                 .kind = OPS_VALUE_TENSOR,
                                 .type = tensor->type,
                                 .rank = tensor->rank,
-                                .dims = tensor->dims};
+                                .dims = tensor->dims,
+                                .layout = tensor->layout};
   parts->constant = (ops_constant){.struct_size = sizeof parts->constant,
                                    .format = OPS_CONSTANT_DENSE,
                                    .rank = tensor->rank,
@@ -177,7 +180,8 @@ static int32_t prepare(test_run *run, const ops_operand *inputs, const int32_t *
   const ops_prepare_request request = {.struct_size = sizeof request,
                                        .inputs = inputs,
                                        .input_count = run->input_count,
-                                       .input_stride = sizeof *inputs};
+                                       .input_stride = sizeof *inputs,
+                                       .output_layouts = run->output_layouts};
   ops_prepare_reply reply = {.struct_size = sizeof reply,
                              .outputs = infos,
                              .output_count = run->output_count,
@@ -189,6 +193,8 @@ static int32_t prepare(test_run *run, const ops_operand *inputs, const int32_t *
     assert_int_equal(infos[i].mode, OPS_SHAPE_KNOWN);
     assert_int_equal(infos[i].type, types[i]);
     run->outputs[i] = test_zeros(infos[i].type, infos[i].rank, infos[i].dims);
+    run->outputs[i].layout = run->output_layouts ? run->output_layouts[i] : OPS_LAYOUT_STRIDED;
+    assert_int_equal(infos[i].layout, run->outputs[i].layout);
   }
   return OPS_OK;
 }
@@ -196,9 +202,12 @@ static int32_t prepare(test_run *run, const ops_operand *inputs, const int32_t *
 int32_t test_prepare(test_device *test, const test_node *node, const test_tensor *const *inputs,
                      uint64_t input_count, const int32_t *types, uint64_t output_count,
                      test_run *out_run, ops_claim *out_claim, ops_error *error) {
-  operand_parts parts[2 * TEST_ARGUMENTS], known_parts[TEST_ARGUMENTS];
+  operand_parts *parts = calloc(3 * TEST_ARGUMENTS, sizeof *parts);
+  operand_parts *known_parts = parts + 2 * TEST_ARGUMENTS;
   ops_operand given[TEST_ARGUMENTS], known[TEST_ARGUMENTS], made[TEST_ARGUMENTS];
   memset(out_run, 0, sizeof *out_run);
+  assert_non_null(parts);
+  out_run->constants = parts;
   out_run->test = test;
   out_run->input_count = input_count;
   out_run->output_count = output_count;
@@ -228,12 +237,57 @@ int32_t test_prepare(test_device *test, const test_node *node, const test_tensor
   out_claim->struct_size = sizeof *out_claim;
   must(ops_library_claim(test->library, test->device, &view, &out_run->def, out_claim, error),
        error);
-  if (!out_run->def) return OPS_ERROR_UNSUPPORTED;
+  if (!out_run->def) {
+    test_finish(out_run);
+    return OPS_ERROR_UNSUPPORTED;
+  }
   int32_t status =
       out_run->def->api->create(test->device, out_run->def, &view, &out_run->kernel, error);
   if (status == OPS_OK) status = prepare(out_run, known, types, error);
   if (status != OPS_OK) test_finish(out_run);
   return status;
+}
+
+static void make_operands(const test_run *run, operand_parts *parts, ops_operand *operands) {
+  for (uint64_t i = 0; i < run->input_count; ++i)
+    make_operand(run->inputs[i], 1, &parts[i], &operands[i]);
+}
+
+void test_prepare_again(test_run *run, const test_tensor *const *inputs,
+                        const uint32_t *output_layouts) {
+  operand_parts parts[TEST_ARGUMENTS];
+  ops_operand operands[TEST_ARGUMENTS];
+  int32_t types[TEST_ARGUMENTS];
+  ops_error error = OPS_ERROR_INIT;
+  for (uint64_t i = 0; i < run->input_count; ++i) run->inputs[i] = inputs[i];
+  for (uint64_t i = 0; i < run->output_count; ++i) {
+    types[i] = run->outputs[i].type;
+    test_drop(&run->outputs[i]);
+  }
+  run->def->api->prepared_destroy(run->prepared);
+  run->prepared = NULL;
+  run->output_layouts = output_layouts;
+  make_operands(run, parts, operands);
+  must(prepare(run, operands, types, &error), &error);
+}
+
+uint64_t test_query_layouts(const test_run *run, ops_layout_choice *out_choices,
+                            uint64_t capacity) {
+  operand_parts parts[TEST_ARGUMENTS];
+  ops_operand operands[TEST_ARGUMENTS];
+  ops_error error = OPS_ERROR_INIT;
+  uint64_t count = 0;
+  make_operands(run, parts, operands);
+  const ops_prepare_request request = {.struct_size = sizeof request,
+                                       .inputs = operands,
+                                       .input_count = run->input_count,
+                                       .input_stride = sizeof *operands};
+  for (uint64_t i = 0; i < capacity; ++i)
+    out_choices[i] = (ops_layout_choice){.struct_size = sizeof out_choices[i]};
+  must(run->def->api->query_layouts(run->kernel, &request, out_choices, capacity,
+                                    sizeof *out_choices, &count, &error),
+       &error);
+  return count;
 }
 
 int32_t test_execute(const test_run *run, test_tensor *outputs, ops_error *error) {
@@ -265,6 +319,8 @@ void test_finish(test_run *run) {
   if (run->prepared) run->def->api->prepared_destroy(run->prepared);
   if (run->kernel) run->def->api->destroy(run->kernel);
   for (uint64_t i = 0; i < run->output_count; ++i) test_drop(&run->outputs[i]);
+  free(run->constants);
+  run->constants = NULL;
   run->prepared = NULL;
   run->kernel = NULL;
 }

@@ -37,6 +37,7 @@ typedef struct test_tensor {
   int64_t strides[8];
   int64_t count;
   void *data;        // owned
+  uint32_t layout;   // of the data; OPS_LAYOUT_STRIDED unless set
   int32_t constant;  // contents are given with the node, not only when it runs
 } test_tensor;
 
@@ -89,6 +90,8 @@ typedef struct test_run {
   const test_tensor *inputs[TEST_ARGUMENTS];
   test_tensor outputs[TEST_ARGUMENTS];
   uint64_t workspace_size;
+  void *constants;                 // what the kernel may keep pointers to
+  const uint32_t *output_layouts;  // what prepare asks for; NULL: all plain
 } test_run;
 
 // Claims, creates and prepares. A NULL input is absent. `types` are those of the outputs. On
@@ -96,6 +99,13 @@ typedef struct test_run {
 int32_t test_prepare(test_device *test, const test_node *node, const test_tensor *const *inputs,
                      uint64_t input_count, const int32_t *types, uint64_t output_count,
                      test_run *out_run, ops_claim *out_claim, ops_error *error);
+
+// Prepares a claimed run anew, for the layouts of its inputs and of `output_layouts`.
+void test_prepare_again(test_run *run, const test_tensor *const *inputs,
+                        const uint32_t *output_layouts);
+// Up to `capacity` combinations of layouts that the run's kernel offers; returns their number.
+uint64_t test_query_layouts(const test_run *run, ops_layout_choice *out_choices,
+                            uint64_t capacity);
 
 // The same for a node of one float output.
 typedef struct test_attempt {

@@ -78,10 +78,12 @@ static void destroy_prepared(ops_prepared *prepared) {
 }
 
 // The layout with channels last has no gaps.
-static void state_private_sizes(const ops_prepare_request *request, ops_prepare_reply *reply) {
+static void state_private_layouts(const ops_prepare_request *request,
+                                  ops_prepare_reply *reply) {
   for (uint64_t i = 0; request->output_layouts && i < reply->output_count; ++i) {
     if (request->output_layouts[i] == OPS_LAYOUT_STRIDED) continue;
     ops_output_info *info = cpu_reply_output(reply, i);
+    info->layout = request->output_layouts[i];
     ops_type_bytes(info->type, cpu_product(info->dims, 0, info->rank), &info->max_bytes);
   }
 }
@@ -105,7 +107,7 @@ static int32_t prepare_kernel(ops_kernel *kernel, const ops_prepare_request *req
     destroy_prepared(prepared);
     return status;
   }
-  state_private_sizes(request, reply);
+  state_private_layouts(request, reply);
   reply->prepared = prepared;
   return OPS_OK;
 }

@@ -72,7 +72,7 @@ static void refuses_files(void **state) {
   (void)state;
   EXPECT(WRONG("MISSING_SYMBOL"), NULL, OPS_ERROR_INVALID_ARGUMENT, "ops_provider_query",
          "OPS_EXPORT");
-  EXPECT(__FILE__, NULL, OPS_ERROR_INVALID_ARGUMENT, "not a shared object", "-shared");
+  EXPECT(SOURCE_FILE, NULL, OPS_ERROR_INVALID_ARGUMENT, "not a shared object", "-shared");
   EXPECT("/proc/self/exe/nothing", NULL, OPS_ERROR_NOT_FOUND, "no such file");
   EXPECT("/dev/null", NULL, OPS_ERROR_INVALID_ARGUMENT, "not a regular file");
   EXPECT("", NULL, OPS_ERROR_INVALID_ARGUMENT, "empty");

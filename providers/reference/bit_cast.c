@@ -17,9 +17,11 @@ static int32_t prepare(ref_prepare *p) {
 }
 
 static int32_t execute(ref_run *run) {
-  const ref_view *x = &run->inputs[0], *y = &run->outputs[0];
-  return ref_move_block((ref_block){y, 0, y->strides}, (ref_block){x, 0, x->strides}, x->rank,
-                        x->dims, run->error);
+  const ref_view *y = &run->outputs[0];
+  ref_view x = run->inputs[0];
+  x.element = y->element;  // of the same width
+  return ref_move_block((ref_block){y, 0, y->strides}, (ref_block){&x, 0, x.strides}, x.rank,
+                        x.dims, run->error);
 }
 
 const ref_op ref_bit_cast = {0, prepare, execute, NULL, NULL};

@@ -110,6 +110,14 @@ static int32_t read_scales(ref_prepare *p, uint64_t input, double *scales) {
   return OPS_OK;
 }
 
+// Rounded sizes of outputs; beyond 2^62 nothing can be computed.
+static int32_t set_out(ref_prepare *p, int32_t axis, double out) {
+  resize_state *s = p->state;
+  if (!(out < 0x1p62)) return ref_refuse(p, "axis %d: the output is too large", axis);
+  s->axis[axis].out = (int64_t)out;
+  return OPS_OK;
+}
+
 static int32_t apply_scales(ref_prepare *p, uint64_t input) {
   resize_state *s = p->state;
   double scales[OPS_MAX_RANK];
@@ -119,7 +127,7 @@ static int32_t apply_scales(ref_prepare *p, uint64_t input) {
     a->scale = scales[i];
     a->width = scales[i] * (double)a->in;
     // The product of shape inference, which is taken in float.
-    a->out = (int64_t)floorf((float)scales[i] * (float)a->in);
+    RETURN_IF_ERROR(set_out(p, s->axes[i], floorf((float)scales[i] * (float)a->in)));
   }
   return OPS_OK;
 }
@@ -148,7 +156,7 @@ static int32_t apply_sizes(ref_prepare *p) {
     ref_resize_axis *a = &s->axis[s->axes[i]];
     a->scale = common;
     a->width = common * (double)a->in;
-    a->out = (int64_t)floor(a->width + 0.5);
+    RETURN_IF_ERROR(set_out(p, s->axes[i], floor(a->width + 0.5)));
   }
   return OPS_OK;
 }

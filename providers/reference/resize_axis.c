@@ -29,7 +29,8 @@ static double source_position(const ref_resize_rule *rule, const ref_resize_axis
 }
 
 static int64_t clamp(double index, int64_t n) {
-  return index < 0 ? 0 : index > (double)(n - 1) ? n - 1 : (int64_t)index;
+  // A NaN, of a region of interest that holds one, is none of the numbers in between.
+  return !(index > 0) ? 0 : index > (double)(n - 1) ? n - 1 : (int64_t)index;
 }
 
 static double round_position(int32_t mode, double x) {
@@ -62,10 +63,12 @@ static double squeeze(const ref_resize_rule *rule, const ref_resize_axis *a) {
   return rule->antialias && a->scale < 1 ? a->scale : 1;
 }
 
-// First tap, counted from the input position left of (not at) the source position.
+// First tap, counted from the input position left of (not at) the source position. A filter
+// that is stretched beyond any memory ends at kMostTaps, whose table nobody can reserve.
 static int64_t first_tap(const ref_resize_rule *rule, const ref_resize_axis *a) {
+  const double kMostTaps = 0x1p60;
   double reach = rule->mode == REF_CUBIC ? 2 : 1;
-  return (int64_t)floor(-reach / squeeze(rule, a)) + 1;
+  return (int64_t)fmax(floor(-reach / squeeze(rule, a)), -kMostTaps) + 1;
 }
 
 static int is_identity(const ref_resize_rule *rule, const ref_resize_axis *a) {
@@ -74,7 +77,7 @@ static int is_identity(const ref_resize_rule *rule, const ref_resize_axis *a) {
 }
 
 int64_t ref_resize_tap_count(const ref_resize_rule *rule, const ref_resize_axis *a) {
-  if (rule->mode == REF_NEAREST || is_identity(rule, a)) return 1;
+  if (rule->mode == REF_NEAREST || a->out == 0 || is_identity(rule, a)) return 1;
   return 2 - 2 * first_tap(rule, a);
 }
 

@@ -5,6 +5,10 @@
 
 int32_t ref_move_block(ref_block to, ref_block from, int32_t rank, const int64_t *dims,
                        ops_error *error) {
+  // What lies in a sequence or an optional need not be what the model declares.
+  if (from.view->element != to.view->element)
+    return ref_error(error, OPS_ERROR_INVALID_ARGUMENT, "an element is of type %s, expected %s",
+                     from.view->element->name, to.view->element->name);
   if (ref_count(dims, rank) <= 0) return OPS_OK;
   ref_walk_operand at[2];
   if (rank > 0) {

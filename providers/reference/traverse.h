@@ -14,7 +14,7 @@ typedef struct ref_block {
   const int64_t *strides;
 } ref_block;
 
-// Copies a block of `rank` dims, which may be empty.
+// Copies a block of `rank` dims, which may be empty. Fails if the element types differ.
 int32_t ref_move_block(ref_block to, ref_block from, int32_t rank, const int64_t *dims,
                        ops_error *error);
 

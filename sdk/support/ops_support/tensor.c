@@ -52,7 +52,7 @@ void ops_strides_contiguous(int32_t rank, const int64_t *dims, int64_t *out_stri
   int64_t step = 1;
   for (int32_t i = rank - 1; i >= 0; --i) {
     out_strides[i] = step;
-    step *= dims[i] > 0 ? dims[i] : 1;
+    if (__builtin_mul_overflow(step, dims[i] > 0 ? dims[i] : 1, &step)) step = INT64_MAX;
   }
 }
 

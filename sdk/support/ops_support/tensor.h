@@ -28,7 +28,8 @@ static inline void *ops_tensor_data(const ops_tensor *tensor) {
 // The number of elements; the host has checked that it fits.
 int64_t ops_tensor_count(const ops_tensor *tensor);
 
-// Row-major strides, in elements.
+// Row-major strides, in elements. Those of a shape with too many elements, which no memory has,
+// end at INT64_MAX.
 void ops_strides_contiguous(int32_t rank, const int64_t *dims, int64_t *out_strides);
 // 1 if `strides` (NULL counts as contiguous) visits the elements in row-major order without
 // gaps. Strides of dimensions of size 1 do not matter; an empty tensor is contiguous.

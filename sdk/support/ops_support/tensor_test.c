@@ -201,6 +201,16 @@ static void broadcasts_as_numpy_does(void **state) {
   }
 }
 
+// 2^40 · 2^40 elements of 2: more than there are addresses.
+static void strides_of_impossible_shapes_end(void **state) {
+  (void)state;
+  const int64_t dims[] = {3, (int64_t)1 << 40, (int64_t)1 << 40, 2};
+  const int64_t expected[] = {INT64_MAX, (int64_t)1 << 41, 2, 1};
+  int64_t strides[4];
+  ops_strides_contiguous(4, dims, strides);
+  assert_memory_equal(strides, expected, sizeof expected);
+}
+
 // By definition: contiguous strides visit 0, 1, 2 … in row-major order. Random strides are
 // judged by walking.
 static void contiguity_is_what_walking_finds(void **state) {
@@ -260,6 +270,7 @@ int main(void) {
       cmocka_unit_test(counts_are_exact_or_refused),
       cmocka_unit_test(types_have_names_and_sizes),
       cmocka_unit_test(broadcasts_as_numpy_does),
+      cmocka_unit_test(strides_of_impossible_shapes_end),
       cmocka_unit_test(contiguity_is_what_walking_finds),
       cmocka_unit_test(replies_grow_by_their_stride),
   };

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# How every target of the project is made. Four functions, one per kind of target:
+# How every target of the project is made. Five functions, one per kind of target:
 #   ops_library(NAME SOURCES … [DEPENDS …])    static library of one folder
 #   ops_provider(NAME SOURCES … [DEPENDS …])   lib/libops_NAME.so with one exported symbol
 #   ops_tool(NAME SOURCES … [DEPENDS …])       bin/NAME
 #   ops_test(NAME SOURCES … [DEPENDS …])       a cmocka program that CTest runs as NAME
+#   ops_fuzzer(NAME SOURCES … [DEPENDS …] [MUTATOR …])
+#                                              bin/NAME_fuzz with OPS_FUZZ; else, as NAME_fuzz_replay,
+#                                              a test that feeds it the files of fuzz/NAME
 # In-tree headers are included from the roots sdk/include, sdk/support, sdk, reference_runtime
 # and conformance; ci/lint decides who may include whom.
 
@@ -44,6 +47,15 @@ if(OPS_SANITIZE)
   if(OPS_SANITIZE MATCHES "undefined")
     target_compile_options(ops_flags INTERFACE -fno-sanitize-recover=undefined)
   endif()
+endif()
+
+if(OPS_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang" OR NOT OPS_SANITIZE MATCHES "address")
+    message(FATAL_ERROR "OPS_FUZZ=ON needs clang and the address sanitizer: use --preset fuzz")
+  endif()
+  # Checks of C++ alone need a runtime that programs written in C do not have.
+  target_compile_options(ops_flags INTERFACE -fsanitize=fuzzer-no-link
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=function,vptr>)
 endif()
 
 # Programs of sanitizer builds carry their options and suppressions with them.
@@ -109,4 +121,22 @@ function(ops_test name)
   _ops_finish(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE cmocka)
   add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+# One libFuzzer target. SOURCES define LLVMFuzzerTestOneInput and link everywhere; MUTATOR are the
+# sources and libraries that only a fuzzing build has.
+function(ops_fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;MUTATOR")
+  if(OPS_FUZZ)
+    ops_tool(${name}_fuzz SOURCES ${arg_SOURCES} DEPENDS ${arg_DEPENDS} ${arg_MUTATOR})
+    target_compile_definitions(${name}_fuzz PRIVATE OPS_FUZZ)
+    target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer -rdynamic)
+  elseif(OPS_BUILD_TESTS)
+    ops_tool(${name}_fuzz_replay SOURCES ${arg_SOURCES} "${PROJECT_SOURCE_DIR}/cmake/fuzz_replay.c"
+      DEPENDS ${arg_DEPENDS})
+    set_target_properties(${name}_fuzz_replay PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    add_test(NAME ${name}_fuzz_replay
+      COMMAND ${name}_fuzz_replay "${CMAKE_CURRENT_SOURCE_DIR}/fuzz/${name}")
+  endif()
 endfunction()

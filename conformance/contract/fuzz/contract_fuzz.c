@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: the bytes as a contract file. Built with -DOPS_FUZZ=ON under clang; run as
-// build-dev/bin/contract_fuzz -max_total_time=60 CORPUS contracts/ai.onnx.
+// libFuzzer target: the bytes as a contract file.
 #include <stddef.h>
 #include <stdint.h>
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gradient/gradient.h"
 #include "loader/packed.h"
 #include "loader/value.h"
 #include "partition/custom.h"
@@ -100,6 +101,7 @@ static int32_t build(opsrt_session *session, const opsrt_session_options *option
   OPS_RETURN_IF_ERROR(open_devices(session, options, error));
   OPS_RETURN_IF_ERROR(
       rt_custom_infer(session->graph, session->devices, session->device_count, error));
+  OPS_RETURN_IF_ERROR(rt_gradient_expand(session->graph, error));
   OPS_RETURN_IF_ERROR(rt_session_place(session, options->expand_functions, error));
   const rt_executor_options executor = {
       .graph = session->graph,

@@ -2,9 +2,9 @@
 //
 // The rewrite of one Gradient node, in five steps:
 //   1. names → values; the slice: nodes between the leaves (xs, zs) and y
-//   2. a copy of the slice where the inputs are other values than the named ones, where y is
+//   2. which values depend on an x ("active": only these have derivatives)
+//   3. a copy of the slice where the inputs are other values than the named ones, where y is
 //      computed after the Gradient node, or where an operator has a function but no rule
-//   3. which values depend on an x ("active": only these have derivatives)
 //   4. from y back to the leaves: the rule of each node, sums where a value is read twice
 //   5. the results take the place of the node's outputs
 // Step 4 is reverse-mode differentiation as in Griewank and Walther, Evaluating Derivatives,
@@ -148,106 +148,6 @@ static int32_t find_slice(task *t) {
   return OPS_OK;
 }
 
-// ---- New nodes ------------------------------------------------------------------------------
-
-// Puts the nodes of a function text before the Gradient node. `owner` gives attributes and
-// names.
-static int32_t call_text(const task *t, const rt_node *owner, const char *name,
-                         const char *text, rt_value *const *inputs, uint32_t input_count,
-                         rt_value **out_results) {
-  rt_model_function *function;
-  OPS_RETURN_IF_ERROR(
-      rt_function_parse(t->graph, &owner->op, text, RT_RULE_OPSET, &function, t->error));
-  const rt_function_call call = {.function = function,
-                                 .node = owner,
-                                 .name = name,
-                                 .path = owner == t->node ? t->node->path : t->path,
-                                 .inputs = inputs,
-                                 .input_count = input_count,
-                                 .before = t->node};
-  return rt_graph_call_function(t->graph, &call, NULL, out_results, t->error);
-}
-
-static int32_t call_own(const task *t, const char *text, rt_value *a, rt_value *b,
-                        rt_value **out_result) {
-  rt_value *inputs[] = {a, b};
-  return call_text(t, t->node, t->node->name, text, inputs, b ? 2 : 1, out_result);
-}
-
-static int32_t add_alias(const task *t, rt_value *value, rt_value **out_alias) {
-  return call_own(t, "(A) => (B) { B = Identity (A) }", value, NULL, out_alias);
-}
-
-// ---- Copies of the slice --------------------------------------------------------------------
-
-static int has_only_function(const rt_node *node) {
-  return !rt_rule_find(&node->op) && rt_function_exists(&node->op);
-}
-
-static int needs_copy(const task *t) {
-  for (uint32_t i = 0; i < t->leaf_count; ++i)
-    if (t->node->operands[i] != t->leaves[i]) return 1;
-  for (uint32_t i = 0; i < t->slice_count; ++i)
-    if (has_only_function(t->slice[i]) || !rt_node_precedes(t->slice[i], t->node)) return 1;
-  return 0;
-}
-
-// Copies the slice before the node, with the node's inputs as leaves. Each goes through a node
-// of its own: two inputs may be one value, and are independent all the same.
-static int32_t copy_slice(task *t) {
-  rt_value **map = calloc(t->value_limit, sizeof *map);
-  if (!map) return no_memory(t);
-  for (uint32_t i = 0; i < t->leaf_count; ++i) {
-    rt_value **leaf = &map[t->leaves[i]->id];
-    const int32_t status = *leaf ? OPS_OK : add_alias(t, t->node->operands[i], leaf);
-    if (status != OPS_OK) {
-      free(map);
-      return status;
-    }
-  }
-  const rt_node_copy copy = {.nodes = t->slice,
-                             .count = t->slice_count,
-                             .map = map,
-                             .map_count = t->value_limit,
-                             .origin = t->node,
-                             .name = t->node->name,
-                             .path = t->path,
-                             .before = t->node};
-  const int32_t status = rt_graph_copy_nodes(t->graph, &copy, t->error);
-  if (status == OPS_OK && map[t->y->id]) t->y = map[t->y->id];
-  for (uint32_t i = 0; i < t->leaf_count; ++i) t->leaves[i] = map[t->leaves[i]->id];
-  free(map);
-  if (status != OPS_OK) return status;
-  OPS_RETURN_IF_ERROR(rt_infer_graph(t->graph->root, NULL, t->error));
-  OPS_RETURN_IF_ERROR(new_arrays(t));
-  return find_slice(t);
-}
-
-// Expands what has a function and no rule, in the copy, until everything has a rule or neither.
-static int32_t expand_copy(task *t) {
-  for (uint32_t round = 0; round < RT_FUNCTIONS_MAX_DEPTH; ++round) {
-    int found = 0;
-    for (uint32_t i = 0; i < t->slice_count; ++i) {
-      rt_node *node = t->slice[i];
-      if (!has_only_function(node)) continue;
-      found = 1;
-      const uint32_t y_output = t->y->producer == node ? t->y->output_index : UINT32_MAX;
-      char name[512];
-      snprintf(name, sizeof name, "%s", t->y->name);
-      OPS_RETURN_IF_ERROR(rt_function_expand(node, t->error));
-      if (y_output != UINT32_MAX) t->y = rt_graph_find_value(t->graph, name);
-      if (!t->y)
-        return ops_error_set(t->error, OPS_ERROR_INTERNAL, "Gradient '%s' lost its y",
-                             t->node->name);
-    }
-    if (!found) return OPS_OK;
-    OPS_RETURN_IF_ERROR(rt_infer_graph(t->graph->root, NULL, t->error));
-    OPS_RETURN_IF_ERROR(new_arrays(t));
-    OPS_RETURN_IF_ERROR(find_slice(t));
-  }
-  return OPS_OK;
-}
-
 // ---- What depends on an x -------------------------------------------------------------------
 
 static int is_differentiable(const rt_value *value) {
@@ -282,6 +182,113 @@ static int32_t find_active(task *t) {
       if (value && is_differentiable(value) && !t->is_leaf[value->id])
         t->is_active[value->id] = 1;
     }
+  }
+  return OPS_OK;
+}
+
+// Steps 1 and 2 for the values that `t` holds.
+static int32_t analyse(task *t) {
+  OPS_RETURN_IF_ERROR(new_arrays(t));
+  OPS_RETURN_IF_ERROR(find_slice(t));
+  return find_active(t);
+}
+
+// After the graph has changed.
+static int32_t analyse_anew(task *t) {
+  OPS_RETURN_IF_ERROR(rt_infer_graph(t->graph->root, NULL, t->error));
+  return analyse(t);
+}
+
+// ---- New nodes ------------------------------------------------------------------------------
+
+// Puts the nodes of a function text before the Gradient node. `owner` gives attributes and
+// names.
+static int32_t call_text(const task *t, const rt_node *owner, const char *name,
+                         const char *text, rt_value *const *inputs, uint32_t input_count,
+                         rt_value **out_results) {
+  rt_model_function *function;
+  OPS_RETURN_IF_ERROR(
+      rt_function_parse(t->graph, &owner->op, text, RT_RULE_OPSET, &function, t->error));
+  const rt_function_call call = {.function = function,
+                                 .node = owner,
+                                 .name = name,
+                                 .path = owner == t->node ? t->node->path : t->path,
+                                 .inputs = inputs,
+                                 .input_count = input_count,
+                                 .before = t->node};
+  return rt_graph_call_function(t->graph, &call, NULL, out_results, t->error);
+}
+
+static int32_t call_own(const task *t, const char *text, rt_value *a, rt_value *b,
+                        rt_value **out_result) {
+  rt_value *inputs[] = {a, b};
+  return call_text(t, t->node, t->node->name, text, inputs, b ? 2 : 1, out_result);
+}
+
+static int32_t add_alias(const task *t, rt_value *value, rt_value **out_alias) {
+  return call_own(t, "(A) => (B) { B = Identity (A) }", value, NULL, out_alias);
+}
+
+// ---- Copies of the slice --------------------------------------------------------------------
+
+// 1 if derivatives must go through the node, and can only through its function.
+static int has_only_function(const task *t, const rt_node *node) {
+  return reads_active(t, node) && !rt_rule_find(&node->op) && rt_function_exists(&node->op);
+}
+
+static int needs_copy(const task *t) {
+  for (uint32_t i = 0; i < t->leaf_count; ++i)
+    if (t->node->operands[i] != t->leaves[i]) return 1;
+  for (uint32_t i = 0; i < t->slice_count; ++i)
+    if (has_only_function(t, t->slice[i]) || !rt_node_precedes(t->slice[i], t->node)) return 1;
+  return 0;
+}
+
+// Copies the slice before the node, with the node's inputs as leaves. Each goes through a node
+// of its own: two inputs may be one value, and are independent all the same.
+static int32_t copy_slice(task *t) {
+  rt_value **map = calloc(t->value_limit, sizeof *map);
+  if (!map) return no_memory(t);
+  for (uint32_t i = 0; i < t->leaf_count; ++i) {
+    rt_value **leaf = &map[t->leaves[i]->id];
+    const int32_t status = *leaf ? OPS_OK : add_alias(t, t->node->operands[i], leaf);
+    if (status != OPS_OK) {
+      free(map);
+      return status;
+    }
+  }
+  const rt_node_copy copy = {.nodes = t->slice,
+                             .count = t->slice_count,
+                             .map = map,
+                             .map_count = t->value_limit,
+                             .origin = t->node,
+                             .name = t->node->name,
+                             .path = t->path,
+                             .before = t->node};
+  const int32_t status = rt_graph_copy_nodes(t->graph, &copy, t->error);
+  if (status == OPS_OK && map[t->y->id]) t->y = map[t->y->id];
+  for (uint32_t i = 0; i < t->leaf_count; ++i) t->leaves[i] = map[t->leaves[i]->id];
+  free(map);
+  if (status != OPS_OK) return status;
+  return analyse_anew(t);
+}
+
+static rt_node *first_function(const task *t) {
+  for (uint32_t i = 0; i < t->slice_count; ++i)
+    if (has_only_function(t, t->slice[i])) return t->slice[i];
+  return NULL;
+}
+
+// Expands what has a function and no rule, in the copy, until everything has a rule or neither.
+static int32_t expand_copy(task *t) {
+  if (!first_function(t)) return OPS_OK;
+  // Something reads y, so that expanding its node leaves it in the graph.
+  OPS_RETURN_IF_ERROR(add_alias(t, t->y, &t->y));
+  for (uint32_t round = 0; first_function(t) && round < RT_FUNCTIONS_MAX_DEPTH; ++round) {
+    for (uint32_t i = 0; i < t->slice_count; ++i)
+      if (has_only_function(t, t->slice[i]))
+        OPS_RETURN_IF_ERROR(rt_function_expand(t->slice[i], t->error));
+    OPS_RETURN_IF_ERROR(analyse_anew(t));
   }
   return OPS_OK;
 }
@@ -564,14 +571,12 @@ static rt_node *inner_gradient(const task *t) {
 
 static int32_t find_function(task *t, uint32_t order) {
   OPS_RETURN_IF_ERROR(find_names(t));
-  OPS_RETURN_IF_ERROR(new_arrays(t));
-  OPS_RETURN_IF_ERROR(find_slice(t));
+  OPS_RETURN_IF_ERROR(analyse(t));
   for (rt_node *inner = inner_gradient(t); inner; inner = inner_gradient(t)) {
     OPS_RETURN_IF_ERROR(expand_node(t->graph, inner, order + 1, t->error));
     free(t->leaves);
     OPS_RETURN_IF_ERROR(find_names(t));
-    OPS_RETURN_IF_ERROR(new_arrays(t));
-    OPS_RETURN_IF_ERROR(find_slice(t));
+    OPS_RETURN_IF_ERROR(analyse(t));
   }
   return OPS_OK;
 }
@@ -582,7 +587,6 @@ static int32_t differentiate(task *t, uint32_t order) {
     OPS_RETURN_IF_ERROR(copy_slice(t));
     OPS_RETURN_IF_ERROR(expand_copy(t));
   }
-  OPS_RETURN_IF_ERROR(find_active(t));
   OPS_RETURN_IF_ERROR(go_back(t));
   OPS_RETURN_IF_ERROR(replace(t));
   return rt_infer_graph(t->graph->root, NULL, t->error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operators that move elements: the derivative moves them back. And sums of any number of
-// inputs.
+// Operators that move elements: the derivative moves them back. Operators that choose: the
+// derivative goes to what was chosen. And sums of any number of inputs.
 #include "gradient/rules.h"
 
 int32_t rt_rule_transpose(const rt_node *node, rt_text *text, rt_text *derivatives,
@@ -110,5 +110,25 @@ int32_t rt_rule_clip(const rt_node *node, rt_text *text, rt_text *derivatives,
     g = "lowered";
   }
   rt_text_add(text, "a = Identity (%s)\n", g);
+  return OPS_OK;
+}
+
+// Max and Min: inputs that attain the extreme share the derivative equally.
+int32_t rt_rule_extreme(const rt_node *node, rt_text *text, rt_text *derivatives,
+                        ops_error *error) {
+  (void)error;
+  rt_text terms = {0};
+  for (uint32_t i = 0; i < node->input_count; ++i) {
+    rt_text_add(text, "equal%u = Equal (X%u, Y0)\nhit%u = CastLike (equal%u, G0)\n", i, i, i,
+                i);
+    rt_text_add(&terms, "%shit%u", i ? ", " : "", i);
+    rt_text_add(derivatives, "%sa%u", i ? ", " : "", i);
+  }
+  rt_text_add(text, "hits = Sum (%s)\nshare = Div (G0, hits)\n",
+              terms.failed ? "" : terms.data);
+  for (uint32_t i = 0; i < node->input_count; ++i)
+    rt_text_add(text, "a%u = Mul (share, hit%u)\n", i, i);
+  text->failed |= terms.failed;
+  rt_text_finish(&terms);
   return OPS_OK;
 }

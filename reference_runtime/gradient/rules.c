@@ -42,9 +42,10 @@ static const rt_rule rules[] = {
     {"Div", "a, b", "a = Div (G0, X1)\nproduct = Mul (a, Y0)\nb = Neg (product)\n", NULL,
      RT_SUM_OUTPUT},
     {"Erf", "a",  // 2 / sqrt(pi) * exp(-x^2)
-     NUMBER("scale", "1.1283791671",
-            "X0") "square = Mul (X0, X0)\nexponent = Neg (square)\nbell = Exp (exponent)\n"
-                  "slope = Mul (scale, bell)\na = Mul (G0, slope)\n",
+     "scale_double = Constant <value: tensor = double {1.1283791670955126}> ()\n"
+     "scale = CastLike (scale_double, X0)\n"
+     "square = Mul (X0, X0)\nexponent = Neg (square)\nbell = Exp (exponent)\n"
+     "slope = Mul (scale, bell)\na = Mul (G0, slope)\n",
      NULL, RT_SUM_NONE},
     {"Exp", "a", "a = Mul (G0, Y0)\n", NULL, RT_SUM_NONE},
     {"Expand", "G0, _", "", NULL, RT_SUM_OUTPUT},
@@ -55,7 +56,9 @@ static const rt_rule rules[] = {
     {"Log", "a", "a = Div (G0, X0)\n", NULL, RT_SUM_NONE},
     {"LogSoftmax", NULL, NULL, rt_rule_softmax, RT_SUM_NONE},
     {"MatMul", NULL, NULL, rt_rule_matmul, RT_SUM_BATCH},
+    {"Max", NULL, NULL, rt_rule_extreme, RT_SUM_OUTPUT},
     {"Mean", NULL, NULL, rt_rule_mean, RT_SUM_OUTPUT},
+    {"Min", NULL, NULL, rt_rule_extreme, RT_SUM_OUTPUT},
     {"Mul", "a, b", "a = Mul (G0, X1)\nb = Mul (G0, X0)\n", NULL, RT_SUM_OUTPUT},
     {"Neg", "a", "a = Neg (G0)\n", NULL, RT_SUM_NONE},
     {"Pow", "a, b",  // p x^(p-1) and x^p ln x

@@ -45,6 +45,8 @@ int32_t rt_rule_clip(const rt_node *node, rt_text *text, rt_text *derivatives,
                      ops_error *error);
 int32_t rt_rule_concat(const rt_node *node, rt_text *text, rt_text *derivatives,
                        ops_error *error);
+int32_t rt_rule_extreme(const rt_node *node, rt_text *text, rt_text *derivatives,
+                        ops_error *error);
 int32_t rt_rule_gemm(const rt_node *node, rt_text *text, rt_text *derivatives,
                      ops_error *error);
 int32_t rt_rule_matmul(const rt_node *node, rt_text *text, rt_text *derivatives,

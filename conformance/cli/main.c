@@ -218,7 +218,10 @@ static oc_report_setup setup_of(const session *run) {
                            .seed = options->seed,
                            .jobs = options->jobs,
                            .timeout = options->timeout,
-                           .expand_functions = options->expand_functions};
+                           .expand_functions = options->expand_functions,
+                           .level = options->level,
+                           .disabled_passes = options->disabled_passes,
+                           .disabled_pass_count = options->disabled_pass_count};
 }
 
 static int32_t run_cases(session *run, ops_error *error) {

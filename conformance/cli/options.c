@@ -221,6 +221,23 @@ static int32_t read_version(oc_options *options, const char *name, const char *t
   return OPS_OK;
 }
 
+static int32_t read_level(oc_options *options, const char *name, const char *text,
+                          ops_error *error) {
+  if (text[0] < '0' || text[0] > '3' || text[1])
+    return bad(name, text, "a level of optimization from 0 to 3", error);
+  options->level = text[0] - '0';
+  return OPS_OK;
+}
+
+static int32_t read_disable_pass(oc_options *options, const char *name, const char *text,
+                                 ops_error *error) {
+  if (options->disabled_pass_count == OC_OPTIONS_MAX_LIST) {
+    return bad(name, text, "at most 64 of them", error);
+  }
+  options->disabled_passes[options->disabled_pass_count++] = text;
+  return OPS_OK;
+}
+
 // ---- The table ------------------------------------------------------------------------------
 
 static const option_row kOptions[] = {
@@ -243,6 +260,12 @@ static const option_row kOptions[] = {
      "with --onnx-tests: run the function that ONNX defines an operator as, where it defines "
      "one, even where a provider takes the operator",
      read_expand_functions, false},
+    {"level", "N",
+     "with --onnx-tests: optimize the models, 0 (default) to 3; at 1 the oracle on trial must "
+     "give bit by bit what it gives at 0",
+     read_level, false},
+    {"disable-pass", "NAME", "with --level: leave out a pass of the optimizer; may be repeated",
+     read_disable_pass, true},
     {"require", "FILE", "operators and types that must be supported: UNSUPPORTED becomes FAIL",
      read_require, false},
     {"profile", "NAME", "tolerances: strict, standard (default) or embedded", read_profile,
@@ -389,6 +412,9 @@ static int32_t check_onnx_tests(const oc_options *options, ops_error *error) {
   if (options->expand_functions && !options->onnx_tests)
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--expand-functions is about models; give --onnx-tests too");
+  if ((options->level || options->disabled_pass_count) && !options->onnx_tests)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "--level and --disable-pass are about models; give --onnx-tests too");
   return OPS_OK;
 }
 

@@ -52,6 +52,9 @@ typedef struct oc_options {
   size_t report_count;
   uint64_t given;         // set of rows of the option table
   bool expand_functions;  // with onnx_tests
+  int32_t level;          // of the runtime's optimizer, with onnx_tests
+  const char *disabled_passes[OC_OPTIONS_MAX_LIST];
+  size_t disabled_pass_count;
   bool help;
   bool version;
 } oc_options;

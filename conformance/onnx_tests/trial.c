@@ -72,7 +72,7 @@ static bool fail_call(trial *trial, const char *check, int32_t status) {
 
 // ---- The session ----------------------------------------------------------------------------
 
-static bool open_session(trial *trial) {
+static bool open_session(trial *trial, int32_t level, opsrt_session **out_session) {
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s/model.onnx", trial->item->folder);
   const oc_onnx_bench *bench = trial->bench;
@@ -82,9 +82,12 @@ static bool open_session(trial *trial) {
                                          .provider_dir = bench->provider_dir,
                                          .no_fallback = 1,
                                          .workers = 1,
-                                         .expand_functions = bench->expand_functions};
+                                         .expand_functions = bench->expand_functions,
+                                         .level = level,
+                                         .disabled_passes = bench->disabled_passes,
+                                         .disabled_pass_count = bench->disabled_pass_count};
   enter(trial, OC_PHASE_PREPARE);
-  const int32_t status = opsrt_session_create(&options, &trial->session, &trial->error);
+  const int32_t status = opsrt_session_create(&options, out_session, &trial->error);
   return status == OPS_OK || fail_call(trial, OC_ONNX_CHECK_SESSION, status);
 }
 
@@ -266,6 +269,49 @@ static bool check_draws(trial *trial) {
   return fail(trial, OC_ONNX_CHECK_DRAWN, "%s: %s", trial->data_set, difference.message);
 }
 
+// ---- Exactness ------------------------------------------------------------------------------
+
+static bool same_bits(const opsrt_value *a, const opsrt_value *b, oc_difference *difference) {
+  if (a->kind == OPS_VALUE_TENSOR && b->kind == OPS_VALUE_TENSOR && a->size == b->size &&
+      (a->size == 0 || memcmp(a->data, b->data, a->size) == 0)) {
+    return a->type == b->type;
+  }
+  // Zeros of both signs are equal here, so a tensor that has the value and not the bits fails.
+  const bool close = oc_allclose(a, b, (oc_closeness){0, 0}, difference);
+  if (!close || a->kind != OPS_VALUE_TENSOR) return close;
+  snprintf(difference->message, sizeof difference->message, "equal values of other bits");
+  return false;
+}
+
+static bool compare_with_plain(trial *trial, const opsrt_result *plain) {
+  for (size_t i = 0; i < trial->expected.count; ++i) {
+    oc_difference difference = {.element = -1};
+    const opsrt_value *before = opsrt_result_output(plain, i);
+    const opsrt_value *after = opsrt_result_output(trial->outputs, i);
+    if (!same_bits(before, after, &difference)) {
+      return fail(trial, OC_ONNX_CHECK_EXACT, "%s, output '%s' at levels 0 and 1: %s",
+                  trial->data_set, after->name, difference.message);
+    }
+  }
+  return true;
+}
+
+// What the optimizer promises of level 1 where one provider runs everything.
+static bool check_exact(trial *trial) {
+  if (trial->bench->level != 1 || trial->bench->provider_count != 1 || trial->drawn)
+    return true;
+  opsrt_session *session = NULL;
+  opsrt_result *plain = NULL;
+  if (!open_session(trial, 0, &session)) return false;
+  const int32_t status = opsrt_session_run(session, trial->inputs.values, trial->inputs.count,
+                                           &plain, &trial->error);
+  const bool good = status == OPS_OK ? compare_with_plain(trial, plain)
+                                     : fail_call(trial, OC_ONNX_CHECK_RUN, status);
+  opsrt_result_destroy(plain);
+  opsrt_session_destroy(session);
+  return good;
+}
+
 // ---- Storing --------------------------------------------------------------------------------
 
 static bool store_outputs(trial *trial) {
@@ -297,6 +343,7 @@ static bool judge_data_set(trial *trial) {
   if (status != OPS_OK) return fail_call(trial, OC_ONNX_CHECK_RUN, status);
   enter(trial, OC_PHASE_COMPARE);
   if (trial->bench->store) return store_outputs(trial);
+  if (!check_exact(trial)) return false;
   return trial->drawn ? check_draws(trial) : compare_outputs(trial);
 }
 
@@ -375,7 +422,9 @@ void oc_onnx_trial_run(const oc_onnx_bench *bench, uint32_t index, oc_result *ou
   trial->drawn = oc_drawn_find(bench->suite->cases.items[index].id);
   trial->result = out_result;
   trial->error.struct_size = sizeof trial->error;
-  if (open_session(trial) && note_nodes(trial) && run_data_sets(trial)) pass(trial);
+  if (open_session(trial, bench->level, &trial->session) && note_nodes(trial) &&
+      run_data_sets(trial))
+    pass(trial);
   oc_beacon_phase(bench->beacon, OC_PHASE_DESTROY);
   opsrt_session_destroy(trial->session);
   oc_beacon_phase(bench->beacon, OC_PHASE_IDLE);

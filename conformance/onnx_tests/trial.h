@@ -22,7 +22,10 @@ typedef struct oc_onnx_bench {
   size_t provider_count;
   const char *provider_dir;
   bool expand_functions;  // run functions instead of the operators that ONNX defines by them
-  int nodes;              // as oc_nodes_file gives it
+  int32_t level;          // of the runtime's optimizer
+  const char *const *disabled_passes;
+  size_t disabled_pass_count;
+  int nodes;  // as oc_nodes_file gives it
   const char
       *store;  // a folder that receives the outputs, which are not judged then; NULL else
 } oc_onnx_bench;
@@ -35,6 +38,7 @@ void oc_onnx_trial_run(const oc_onnx_bench *bench, uint32_t index, oc_result *ou
 #define OC_ONNX_CHECK_SESSION "session"  // every node of the model finds a provider
 #define OC_ONNX_CHECK_RUN "run"          // the run succeeds
 #define OC_ONNX_CHECK_VALUES "values"    // outputs agree as in the official runner
+#define OC_ONNX_CHECK_EXACT "exact"      // level 1 gives the bits of level 0 (one provider)
 #define OC_ONNX_CHECK_DRAWN "drawn"      // outputs of a random generator are plausible
 
 #endif  // OC_ONNX_TESTS_TRIAL_H_

@@ -210,6 +210,10 @@ char *oc_report_repeat(const oc_report *report, const oc_result *result) {
     put_option(stream, "profile", oc_profile_name(setup->profile));
   }
   if (setup->expand_functions) fputs(" --expand-functions", stream);
+  if (setup->level) fprintf(stream, " --level %d", setup->level);
+  for (size_t i = 0; i < setup->disabled_pass_count; ++i) {
+    put_option(stream, "disable-pass", setup->disabled_passes[i]);
+  }
   fprintf(stream, " --timeout %g", setup->timeout);
   if (!setup->onnx_tests) fprintf(stream, " --seed %" PRIu64, setup->seed);
   if (result->case_index != OC_NO_CASE) {

@@ -40,6 +40,9 @@ typedef struct oc_report_setup {
   uint32_t jobs;
   double timeout;
   bool expand_functions;  // with onnx_tests
+  int32_t level;          // likewise
+  const char *const *disabled_passes;
+  size_t disabled_pass_count;
 } oc_report_setup;
 
 typedef struct oc_report {

@@ -55,22 +55,23 @@ static int store_option(cli_options *options, const char *name, const char *valu
   return CLI_OK;
 }
 
-static int store_number(int64_t *target, const char *name, const char *value, int64_t largest) {
+static int store_number(int64_t *target, const char *name, const char *value, int64_t least,
+                        int64_t largest) {
   char *end = NULL;
   const long long number = strtoll(value, &end, 10);
-  if (end == value || *end || number < 1 || number > largest)
-    return cli_fail("%s '%s': expected a number from 1 to %lld", name, value,
-                    (long long)largest);
+  if (end == value || *end || number < least || number > largest)
+    return cli_fail("%s '%s': expected a number from %lld to %lld", name, value,
+                    (long long)least, (long long)largest);
   *target = number;
   return CLI_OK;
 }
 
 static int store_repeat(cli_options *options, const char *name, const char *value) {
-  return store_number(&options->repeat, name, value, 1000000);
+  return store_number(&options->repeat, name, value, 1, 1000000);
 }
 
 static int store_workers(cli_options *options, const char *name, const char *value) {
-  return store_number(&options->workers, name, value, 4096);
+  return store_number(&options->workers, name, value, 1, 4096);
 }
 
 static int store_output_dir(cli_options *options, const char *name, const char *value) {
@@ -121,6 +122,35 @@ static int set_expand_functions(cli_options *options, const char *name, const ch
   return CLI_OK;
 }
 
+static int store_level(cli_options *options, const char *name, const char *value) {
+  return store_number(&options->level, name, value, 0, 3);
+}
+
+static int store_disabled(cli_options *options, const char *name, const char *value) {
+  if (options->disabled_count == CLI_MAX_DISABLED)
+    return cli_fail("%s is given more than %u times", name, CLI_MAX_DISABLED);
+  options->disabled[options->disabled_count++] = value;
+  return CLI_OK;
+}
+
+static int store_output(cli_options *options, const char *name, const char *value) {
+  (void)name;
+  options->output = value;
+  return CLI_OK;
+}
+
+static int set_freeze_initializers(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->freeze_initializers = 1;
+  return CLI_OK;
+}
+
+static int set_list_passes(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->list_passes = 1;
+  return CLI_OK;
+}
+
 static int set_help(cli_options *options, const char *name, const char *value) {
   (void)name, (void)value;
   options->help = 1;
@@ -132,7 +162,8 @@ static int set_help(cli_options *options, const char *name, const char *value) {
 
 #define RUNS "run profile"
 #define RUNS_OR_BENCH "run profile bench"
-#define ALL "run profile bench check providers"
+#define MODELS "run profile bench optimize explain"
+#define ALL "run profile bench optimize explain check providers"
 
 static const struct {
   const char *name;
@@ -143,17 +174,22 @@ static const struct {
 } table[] = {
     {"--input", RUNS_OR_BENCH, 1, store_input, 1},
     {"--output-dir", RUNS_OR_BENCH, 1, store_output_dir, 0},
-    {"--provider", RUNS_OR_BENCH, 1, store_provider, 1},
-    {"--option", RUNS_OR_BENCH, 1, store_option, 1},
-    {"--no-fallback", RUNS_OR_BENCH, 0, set_no_fallback, 0},
+    {"--provider", MODELS, 1, store_provider, 1},
+    {"--option", MODELS, 1, store_option, 1},
+    {"--no-fallback", MODELS, 0, set_no_fallback, 0},
     {"--profile", RUNS, 1, store_profile, 0},
     {"--placement", RUNS, 0, set_placement, 0},
     {"--memory", RUNS_OR_BENCH, 0, set_memory, 0},
     {"--no-memory-reuse", RUNS_OR_BENCH, 0, set_no_reuse, 0},
     {"--repeat", RUNS_OR_BENCH, 1, store_repeat, 0},
-    {"--workers", RUNS_OR_BENCH, 1, store_workers, 0},
+    {"--workers", MODELS, 1, store_workers, 0},
     {"--follow", "bench", 0, set_follow, 0},
     {"--expand-functions", RUNS_OR_BENCH, 0, set_expand_functions, 0},
+    {"--level", MODELS, 1, store_level, 0},
+    {"--disable-pass", MODELS, 1, store_disabled, 1},
+    {"--freeze-initializers", MODELS, 0, set_freeze_initializers, 0},
+    {"-o", "optimize", 1, store_output, 0},
+    {"--list-passes", "optimize", 0, set_list_passes, 0},
     {"--help", ALL, 0, set_help, 0},
     {"-h", ALL, 0, set_help, 0},
 };
@@ -188,6 +224,7 @@ static int store_plain(cli_options *options, const char *argument) {
 
 int cli_parse(int argc, char **argv, cli_options *out_options) {
   *out_options = (cli_options){.command = argv[1],
+                               .level = CLI_DEFAULT_LEVEL,
                                .repeat = strcmp(argv[1], "bench") == 0 ? BENCH_RUNS : 1};
   int plain_only = 0;
   uint32_t given = 0;  // set of rows of the table
@@ -263,6 +300,33 @@ static const char help_bench[] =
     "\n"
     "Exit code: 0 if all runs succeeded, 2 otherwise, with one line on stderr.\n";
 
+static const char help_optimize[] =
+    "usage: opsrun optimize MODEL -o OUT [option]…\n"
+    "       opsrun optimize --list-passes\n"
+    "\n"
+    "Writes the model as the optimizer leaves it, and prints how often each pass rewrote it.\n"
+    "No operator becomes newer than the opset that the model imports.\n"
+    "\n"
+    "  -o OUT                the file that receives the model\n"
+    "  --list-passes         print level, name and purpose of each pass, in their order\n"
+    "\n"
+    "and of opsrun run: --level, --disable-pass, --freeze-initializers, --provider, --option,\n"
+    "--no-fallback, --workers. Fusions are made where the provider that would run them has\n"
+    "what they become.\n"
+    "\n"
+    "Exit code: 0, or 2 with one line on stderr; nothing is written then.\n";
+
+static const char help_explain[] =
+    "usage: opsrun explain MODEL [option]…\n"
+    "\n"
+    "Prints what each pass of the optimizer did, what it nearly did and which condition "
+    "failed,\n"
+    "who runs each node and why, and the memory that is planned.\n"
+    "\n"
+    "Options are those of opsrun optimize but -o.\n"
+    "\n"
+    "Exit code: 0, or 2 with one line on stderr.\n";
+
 static const char help_check[] =
     "usage: opsrun check MODEL\n"
     "\n"
@@ -284,6 +348,8 @@ static const char help_all[] =
     "  run MODEL         run a model\n"
     "  profile MODEL     run a model and print the time of each node\n"
     "  bench MODEL       time a model\n"
+    "  optimize MODEL    write a model as the optimizer leaves it\n"
+    "  explain MODEL     print what the optimizer did, and who runs what\n"
     "  check MODEL       check a model\n"
     "  providers [LIB]…  print the devices and kernels of providers\n"
     "\n"
@@ -296,6 +362,8 @@ void cli_print_help(const char *command) {
   } texts[] = {{"run", help_run},
                {"profile", help_run},
                {"bench", help_bench},
+               {"optimize", help_optimize},
+               {"explain", help_explain},
                {"check", help_check},
                {"providers", help_providers}};
   const char *text = help_all;

@@ -9,6 +9,8 @@
 #define CLI_MAX_PROVIDERS 16u
 #define CLI_MAX_INPUTS 256u
 #define CLI_MAX_OPTIONS 64u
+#define CLI_MAX_DISABLED 64u
+#define CLI_DEFAULT_LEVEL 1  // of optimization
 
 // Exit codes.
 #define CLI_OK 0
@@ -41,6 +43,12 @@ typedef struct cli_options {
   int no_reuse;
   int follow;
   int expand_functions;
+  const char *output;  // file
+  const char *disabled[CLI_MAX_DISABLED];
+  uint32_t disabled_count;
+  int64_t level;
+  int freeze_initializers;
+  int list_passes;
   int help;
 } cli_options;
 
@@ -52,6 +60,8 @@ void cli_print_help(const char *command);
 // The commands. Each returns an exit code.
 int cli_run(const cli_options *options);
 int cli_bench(const cli_options *options);
+int cli_optimize(const cli_options *options);
+int cli_explain(const cli_options *options);
 int cli_check(const cli_options *options);
 int cli_providers(const cli_options *options);
 

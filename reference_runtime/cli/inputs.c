@@ -43,9 +43,8 @@ void cli_inputs_finish(cli_inputs *inputs) {
   }
 }
 
-int32_t cli_open_session(const cli_options *options, opsrt_session **out_session,
-                         ops_error *error) {
-  const opsrt_session_options settings = {
+void cli_session_options(const cli_options *options, opsrt_session_options *out_settings) {
+  *out_settings = (opsrt_session_options){
       .model = {.path = options->model},
       .providers = options->providers,
       .provider_count = options->provider_count,
@@ -53,7 +52,18 @@ int32_t cli_open_session(const cli_options *options, opsrt_session **out_session
       .profile = options->profile || strcmp(options->command, "profile") == 0,
       .workers = (int32_t)options->workers,
       .no_memory_reuse = options->no_reuse,
-      .expand_functions = options->expand_functions};
+      .expand_functions = options->expand_functions,
+      .level = (int32_t)options->level,
+      .disabled_passes = options->disabled,
+      .disabled_pass_count = options->disabled_count,
+      .freeze_initializers = options->freeze_initializers,
+      .explain = strcmp(options->command, "explain") == 0};
+}
+
+int32_t cli_open_session(const cli_options *options, opsrt_session **out_session,
+                         ops_error *error) {
+  opsrt_session_options settings;
+  cli_session_options(options, &settings);
   return opsrt_session_create(&settings, out_session, error);
 }
 

@@ -20,6 +20,8 @@ int32_t cli_inputs_read(const cli_options *options, const opsrt_session *session
                         cli_inputs *out_inputs, ops_error *error);
 void cli_inputs_finish(cli_inputs *inputs);
 
+// The options of a session, as the command line gives them; borrows from `options`.
+void cli_session_options(const cli_options *options, opsrt_session_options *out_settings);
 int32_t cli_open_session(const cli_options *options, opsrt_session **out_session,
                          ops_error *error);
 double cli_seconds(void);  // of a clock that never goes back

@@ -16,6 +16,8 @@ static const struct {
 } commands[] = {{"run", cli_run},
                 {"profile", cli_run},
                 {"bench", cli_bench},
+                {"optimize", cli_optimize},
+                {"explain", cli_explain},
                 {"check", cli_check},
                 {"providers", cli_providers}};
 

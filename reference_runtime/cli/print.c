@@ -50,6 +50,7 @@ void cli_print_placement(const opsrt_session *session) {
   for (uint64_t i = 0; i < count; ++i) {
     const opsrt_placement *row = opsrt_session_placement(session, i);
     printf("%-12s %-20s %s", row->provider, row->op, row->node);
+    if (row->origins[0]) printf(" (from %s)", row->origins);
     if (row->group >= 0) printf(" [group %d]", row->group);
     if (row->reason[0]) printf("  (%s)", row->reason);
     printf("\n");

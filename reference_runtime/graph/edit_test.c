@@ -263,6 +263,24 @@ static void verifier_finds_broken_links(void **state) {
   assert_sound(f->graph);
 }
 
+static void frozen_inputs_are_constants(void **state) {
+  fixture *f = *state;
+  const float one = 1;
+  rt_constant *constant = NULL;
+  rt_value *input = NULL;
+  assert_int_equal(rt_graph_add_input(f->graph, "d", NULL, &input, NULL), OPS_OK);
+  assert_int_equal(rt_graph_freeze_input(f->graph, input, NULL), OPS_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(rt_constant_create(OPS_TYPE_FLOAT, 0, NULL, &one, &constant, NULL), OPS_OK);
+  assert_int_equal(rt_graph_set_input_default(input, constant, NULL), OPS_OK);
+  rt_constant_release(constant);
+  assert_null(rt_value_constant(input));
+  assert_int_equal(rt_graph_freeze_input(f->graph, input, NULL), OPS_OK);
+  assert_non_null(rt_value_constant(input));
+  assert_int_equal(f->graph->input_count, 1);
+  assert_ptr_equal(f->graph->inputs[0], f->x);
+  assert_sound(f->graph);
+}
+
 static void prints_a_line_a_node(void **state) {
   fixture *f = *state;
   char *text = NULL;
@@ -294,6 +312,7 @@ int main(void) {
       TEST(names_stay_unique),
       TEST(origins_accumulate),
       TEST(verifier_finds_broken_links),
+      TEST(frozen_inputs_are_constants),
       TEST(prints_a_line_a_node),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -265,6 +265,23 @@ int32_t rt_graph_set_input_default(rt_value *input, rt_constant *constant, ops_e
                                              : OPS_OK;
 }
 
+int32_t rt_graph_freeze_input(rt_graph *graph, rt_value *input, ops_error *error) {
+  uint32_t at = 0;
+  while (at < graph->input_count && graph->inputs[at] != input) ++at;
+  if (graph->parent || at == graph->input_count || !input->constant) {
+    return ops_error_set(
+        error, OPS_ERROR_INVALID_ARGUMENT,
+        "value '%s' cannot be frozen: expected an input of the main graph that "
+        "has a default",
+        input->name);
+  }
+  graph->input_count--;
+  memmove(&graph->inputs[at], &graph->inputs[at + 1],
+          (graph->input_count - at) * sizeof *graph->inputs);
+  input->kind = RT_VALUE_CONSTANT;
+  return set_constant_type(input, input->constant, error);
+}
+
 int32_t rt_graph_add_capture(rt_graph *body, rt_value *outer, rt_value **out_value,
                              ops_error *error) {
   if (outer->removed || outer->graph != body->parent) {

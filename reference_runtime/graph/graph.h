@@ -178,6 +178,8 @@ int32_t rt_graph_add_capture(rt_graph *body, rt_value *outer, rt_value **out_val
 int32_t rt_graph_add_output(rt_graph *graph, const char *name, rt_value *value,
                             const rt_type *declared, ops_error *error);
 int32_t rt_graph_set_input_default(rt_value *input, rt_constant *constant, ops_error *error);
+// Makes an input of the main graph that has a default a constant: it is no input any more.
+int32_t rt_graph_freeze_input(rt_graph *graph, rt_value *input, ops_error *error);
 
 typedef struct rt_node_desc {
   const char *name;    // NULL: made from the operator

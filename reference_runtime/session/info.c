@@ -73,6 +73,14 @@ static uint64_t count_placements(const rt_partition *partition) {
   return count;
 }
 
+// "a, b": the names of the model's nodes that this one stands for.
+static const char *origins_text(opsrt_session *session, const rt_node *node) {
+  const char *text = "";
+  for (uint32_t i = 0; text && i < node->origin_count; ++i)
+    text = rt_bump_format(&session->bump, "%s%s%s", text, i ? ", " : "", node->origins[i]);
+  return text ? text : "";
+}
+
 static void describe_placement(opsrt_session *session, const rt_placement *from,
                                opsrt_placement *to) {
   static const ops_str own = OPS_STR("control flow"), compiled = OPS_STR("compiled group");
@@ -88,7 +96,8 @@ static void describe_placement(opsrt_session *session, const rt_placement *from,
                           .provider = unit->device ? unit->device->name : OPSRT_RUNTIME,
                           .device = rt_bump_text(&session->bump, device),
                           .kernel = rt_bump_text(&session->bump, kernel),
-                          .reason = from->reason};
+                          .reason = from->reason,
+                          .origins = origins_text(session, from->node)};
 }
 
 // The nodes of a graph, and after each that the runtime runs those of its bodies.

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gradient/gradient.h"
+#include "graph/save.h"
 #include "loader/packed.h"
 #include "loader/value.h"
 #include "partition/custom.h"
@@ -91,8 +91,9 @@ static int32_t warm_up_static(opsrt_session *session, ops_error *error) {
   return status;
 }
 
-static int32_t build(opsrt_session *session, const opsrt_session_options *options,
-                     ops_error *error) {
+// From the model to the graph that is to be placed.
+static int32_t prepare(opsrt_session *session, const opsrt_session_options *options,
+                       int keep_opsets, ops_error *error) {
   OPS_RETURN_IF_ERROR(
       rt_session_load(&options->model, &session->model, &session->graph, error));
   if (options->profile) OPS_RETURN_IF_ERROR(rt_profile_create(&session->profile, error));
@@ -101,8 +102,14 @@ static int32_t build(opsrt_session *session, const opsrt_session_options *option
   OPS_RETURN_IF_ERROR(open_devices(session, options, error));
   OPS_RETURN_IF_ERROR(
       rt_custom_infer(session->graph, session->devices, session->device_count, error));
-  OPS_RETURN_IF_ERROR(rt_gradient_expand(session->graph, error));
-  OPS_RETURN_IF_ERROR(rt_session_place(session, options->expand_functions, error));
+  return rt_session_optimize(session, options, keep_opsets, error);
+}
+
+static int32_t build(opsrt_session *session, const opsrt_session_options *options,
+                     ops_error *error) {
+  OPS_RETURN_IF_ERROR(prepare(session, options, 0, error));
+  OPS_RETURN_IF_ERROR(rt_session_place(session, session->graph, options->expand_functions,
+                                       &session->partition, error));
   const rt_executor_options executor = {
       .graph = session->graph,
       .partition = session->partition,
@@ -130,6 +137,18 @@ int32_t opsrt_session_create(const opsrt_session_options *options, opsrt_session
   return OPS_OK;
 }
 
+int32_t opsrt_model_optimize(const opsrt_session_options *options, const char *path,
+                             uint64_t *out_hits, ops_error *error) {
+  opsrt_session *session = calloc(1, sizeof *session);
+  if (!session) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a session");
+  int32_t status = prepare(session, options, 1, error);
+  if (status == OPS_OK) status = rt_graph_save(session->graph, session->model, path, error);
+  for (uint64_t i = 0; status == OPS_OK && out_hits && i < opsrt_pass_count(); ++i)
+    out_hits[i] = session->hits[i];
+  opsrt_session_destroy(session);
+  return status;
+}
+
 void opsrt_session_destroy(opsrt_session *session) {
   if (!session) return;
   rt_executor_destroy(session->executor);
@@ -140,6 +159,8 @@ void opsrt_session_destroy(opsrt_session *session) {
   rt_graph_destroy(session->graph);
   rt_model_destroy(session->model);
   rt_bump_finish(&session->bump);
+  free(session->hits);
+  free(session->notes);
   free(session);
 }
 

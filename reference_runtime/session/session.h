@@ -33,6 +33,9 @@ struct opsrt_session {
   opsrt_info *outputs;
   opsrt_placement *placements;
   uint64_t placement_count;
+  uint64_t *hits;  // of each pass
+  opsrt_pass_note *notes;
+  uint64_t note_count, note_capacity;
   rt_bump bump;
 };
 
@@ -42,9 +45,16 @@ int32_t rt_session_load(const opsrt_model_source *source, rt_model **out_model,
                         rt_graph **out_graph, ops_error *error);
 
 // ---- place.c ----
-// Fills session->partition; may replace nodes of session->graph. `expand_functions`: every
+// Places a graph on the session's devices; may replace nodes of it. `expand_functions`: every
 // function, not only those that nobody takes.
-int32_t rt_session_place(opsrt_session *session, int32_t expand_functions, ops_error *error);
+int32_t rt_session_place(const opsrt_session *session, rt_graph *graph,
+                         int32_t expand_functions, rt_partition **out_partition,
+                         ops_error *error);
+
+// ---- optimize.c ----
+// Runs the passes over session->graph. `keep_opsets`: the result is to be saved.
+int32_t rt_session_optimize(opsrt_session *session, const opsrt_session_options *options,
+                            int keep_opsets, ops_error *error);
 
 // ---- info.c ----
 // Fills session->inputs, outputs and placements.

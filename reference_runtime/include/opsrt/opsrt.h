@@ -77,6 +77,13 @@ typedef struct opsrt_session_options {
   // 1: every operator that ONNX defines as a function is replaced by the function, not only
   // where no provider takes it: to compare the two, and to find which piece is wrong.
   int32_t expand_functions;
+  // Optimization: 0 none, 1 exact, 2 fusions that may change rounding, 3 layouts. At 0 a
+  // session does what the model says, node by node.
+  int32_t level;
+  const char *const *disabled_passes;  // names that opsrt_pass_at gives
+  uint64_t disabled_pass_count;
+  int32_t freeze_initializers;  // 1: inputs that have a default are constants
+  int32_t explain;  // 1: keep what each pass did and nearly did, and prove the graph after it
 } opsrt_session_options;
 
 // Fails with IO, INVALID_MODEL, NOT_FOUND (no such provider), UNSUPPORTED (a node that nobody
@@ -101,6 +108,39 @@ uint64_t opsrt_session_input_count(const opsrt_session *session);
 const opsrt_info *opsrt_session_input(const opsrt_session *session, uint64_t index);
 uint64_t opsrt_session_output_count(const opsrt_session *session);
 const opsrt_info *opsrt_session_output(const opsrt_session *session, uint64_t index);
+
+// ---- Optimization ---------------------------------------------------------------------------
+
+// A pass of the optimizer.
+typedef struct opsrt_pass {
+  const char *name;
+  int32_t level;    // the lowest at which it runs
+  const char *doc;  // one line
+} opsrt_pass;
+
+// The passes, in the order in which they run; a zeroed *out_pass beyond the last.
+uint64_t opsrt_pass_count(void);
+void opsrt_pass_at(uint64_t index, opsrt_pass *out_pass);
+
+// How often pass `index` rewrote the model of this session.
+uint64_t opsrt_session_pass_hits(const opsrt_session *session, uint64_t index);
+
+// What a pass did, or what it did not do because of the condition that the text names. Only of
+// sessions made with `explain`.
+typedef struct opsrt_pass_note {
+  const char *pass;
+  int32_t hit;  // 1: done; 0: a near miss
+  const char *text;
+} opsrt_pass_note;
+
+uint64_t opsrt_session_pass_note_count(const opsrt_session *session);
+const opsrt_pass_note *opsrt_session_pass_note(const opsrt_session *session, uint64_t index);
+
+// Optimizes the model as a session with these options would, and writes the result to `path` as
+// an ONNX model, whole or not at all. No operator becomes newer than the opset that the model
+// imports. `out_hits`: opsrt_pass_count() counts, or NULL. Fails like opsrt_session_create.
+int32_t opsrt_model_optimize(const opsrt_session_options *options, const char *path,
+                             uint64_t *out_hits, ops_error *error);
 
 // ---- Running --------------------------------------------------------------------------------
 
@@ -165,8 +205,9 @@ typedef struct opsrt_placement {
   int32_t group;         // number of the compiled group, -1: runs alone
   const char *provider;  // by the provider's own name
   const char *device;
-  const char *kernel;  // the implementation's name
-  const char *reason;  // why not a more preferred provider; "" for the first choice
+  const char *kernel;   // the implementation's name
+  const char *reason;   // why not a more preferred provider; "" for the first choice
+  const char *origins;  // "a, b": the model's nodes it stands for; "" if it is one of them
 } opsrt_placement;
 
 uint64_t opsrt_session_placement_count(const opsrt_session *session);

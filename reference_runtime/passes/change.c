@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How passes change the graph: nodes come with types and origins, and nothing unread stays
+// behind.
+#include <stdlib.h>
+
+#include "infer/infer.h"
+#include "passes/pass.h"
+
+// --- Types -----------------------------------------------------------------------------------
+
+static int32_t store(rt_value *value, rt_infer_output *found, ops_error *error) {
+  rt_type type = found->type;
+  if (type.kind == RT_TYPE_UNKNOWN) return OPS_OK;
+  if (type.kind == RT_TYPE_TENSOR && type.rank > 0) {
+    for (int32_t i = 0; i < type.rank; ++i)
+      found->dims[i] = rt_dim_is_unknown(type.dims[i])
+                           ? rt_symbols_fresh(value->graph->symbols, value->name)
+                           : type.dims[i];
+    type.dims = found->dims;
+  }
+  OPS_RETURN_IF_ERROR(rt_value_set_type(value, &type, error));
+  return rt_value_set_contents(value, found->contents, found->contents_count, error);
+}
+
+int32_t rt_pass_infer(rt_pass_context *context, rt_node *node, ops_error *error) {
+  rt_infer_input *inputs = calloc(node->operand_count + (size_t)1, sizeof *inputs);
+  rt_infer_output *outputs = calloc(node->output_count + (size_t)1, sizeof *outputs);
+  int32_t status = OPS_OK;
+  if (!inputs || !outputs)
+    status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "inferring a node");
+  for (uint32_t i = 0; status == OPS_OK && i < node->operand_count; ++i) {
+    const rt_value *value = node->operands[i];
+    if (!value) continue;
+    inputs[i] =
+        (rt_infer_input){&value->type, value->contents_count >= 0 ? value->contents : NULL,
+                         value->contents_count, rt_value_constant(value)};
+  }
+  if (status == OPS_OK)
+    status = rt_infer_node(node, context->root->symbols, inputs, outputs, error);
+  for (uint32_t i = 0; status == OPS_OK && i < node->output_count; ++i)
+    if (node->outputs[i]) status = store(node->outputs[i], &outputs[i], error);
+  free(inputs);
+  free(outputs);
+  return status;
+}
+
+// --- Adding ----------------------------------------------------------------------------------
+
+int32_t rt_pass_add_node(rt_pass_context *context, const rt_node_desc *desc, rt_node *before,
+                         rt_node *const *origins, uint32_t origin_count, rt_node **out_node,
+                         ops_error *error) {
+  rt_node_desc full = *desc;
+  rt_node *node = NULL;
+  if (full.opset == 0 && origin_count > 0) full.opset = origins[0]->op.opset;
+  OPS_RETURN_IF_ERROR(rt_graph_add_node(before->graph, &full, before, &node, error));
+  for (uint32_t i = 0; i < origin_count; ++i)
+    OPS_RETURN_IF_ERROR(rt_node_add_origins_of(node, origins[i], error));
+  *out_node = node;
+  return rt_pass_infer(context, node, error);
+}
+
+int32_t rt_pass_add_constant(rt_graph *graph, const char *name, rt_constant *constant,
+                             rt_value **out_value, ops_error *error) {
+  const int32_t status = rt_graph_add_constant(graph, name, constant, out_value, error);
+  if (status == OPS_OK && constant->rank <= 1 &&
+      constant->element_count <= RT_INFER_MAX_CONTENTS) {
+    int64_t ints[RT_INFER_MAX_CONTENTS];
+    rt_dim contents[RT_INFER_MAX_CONTENTS];
+    const int64_t count = rt_constant_read_ints(constant, ints, RT_INFER_MAX_CONTENTS);
+    for (int64_t i = 0; i < count; ++i) contents[i] = rt_dim_const(ints[i]);
+    if (count >= 0) rt_value_set_contents(*out_value, contents, count, error);
+  }
+  rt_constant_release(constant);
+  return status;
+}
+
+int32_t rt_pass_add_ints(rt_graph *graph, const char *name, const int64_t *values,
+                         int64_t count, rt_value **out_value, ops_error *error) {
+  rt_constant *constant = NULL;
+  OPS_RETURN_IF_ERROR(rt_constant_create(OPS_TYPE_INT64, 1, &count, values, &constant, error));
+  return rt_pass_add_constant(graph, name, constant, out_value, error);
+}
+
+// --- Removing --------------------------------------------------------------------------------
+
+int32_t rt_pass_drop_value(rt_value *value, ops_error *error) {
+  if (!value || value->removed || rt_value_is_used(value)) return OPS_OK;
+  if (value->kind != RT_VALUE_CONSTANT && value->kind != RT_VALUE_CAPTURE) return OPS_OK;
+  rt_value *outer = value->kind == RT_VALUE_CAPTURE ? value->outer : NULL;
+  OPS_RETURN_IF_ERROR(rt_graph_remove_value(value->graph, value, error));
+  return outer && outer->kind != RT_VALUE_OUTPUT ? rt_pass_drop_value(outer, error) : OPS_OK;
+}
+
+static int is_unread(const rt_node *node) {
+  for (uint32_t i = 0; i < node->output_count; ++i)
+    if (node->outputs[i] && rt_value_is_used(node->outputs[i])) return 0;
+  return 1;
+}
+
+// Chains of nodes can be as long as the graph, hence a list instead of recursion.
+int32_t rt_pass_drop(rt_pass_context *context, rt_node *node, ops_error *error) {
+  (void)context;
+  rt_node **list = NULL;
+  size_t count = 0, room = 0;
+  int32_t status = OPS_OK;
+  for (;;) {
+    if (!node->removed && is_unread(node)) {
+      if (count + node->operand_count > room) {
+        room = 2 * room + node->operand_count + 8;
+        rt_node **grown = realloc(list, room * sizeof *list);
+        if (!grown) {
+          status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "removing nodes");
+          break;
+        }
+        list = grown;
+      }
+      status = rt_graph_remove_node(node->graph, node, error);
+      for (uint32_t i = 0; status == OPS_OK && i < node->operand_count; ++i) {
+        rt_value *value = node->operands[i];
+        if (!value || value->removed) continue;
+        if (value->kind == RT_VALUE_OUTPUT)
+          list[count++] = value->producer;
+        else
+          status = rt_pass_drop_value(value, error);
+      }
+    }
+    if (status != OPS_OK || count == 0) break;
+    node = list[--count];
+  }
+  free(list);
+  return status;
+}
+
+int32_t rt_pass_replace(rt_pass_context *context, rt_node *node, rt_value *value,
+                        ops_error *error) {
+  OPS_RETURN_IF_ERROR(rt_value_replace_uses(node->outputs[0], value, error));
+  return rt_pass_drop(context, node, error);
+}
+
+// --- Gating ----------------------------------------------------------------------------------
+
+static const char *place_text(uint32_t place) {
+  return place == RT_CLAIM_NOBODY ? "no provider claims it"
+                                  : "only a less preferred provider claims it";
+}
+
+int32_t rt_pass_claimed(rt_pass_context *context, const rt_node *node, rt_node *const *replaced,
+                        uint32_t count, int *out_taken, ops_error *error) {
+  const rt_passes_host *host = &context->options->host;
+  uint32_t place, worst = 0;
+  *out_taken = 1;
+  if (!host->claim) return OPS_OK;
+  OPS_RETURN_IF_ERROR(host->claim(host->user, node, &place, error));
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t each;
+    OPS_RETURN_IF_ERROR(host->claim(host->user, replaced[i], &each, error));
+    if (each > worst) worst = each;
+  }
+  *out_taken = place != RT_CLAIM_NOBODY && place <= worst;
+  if (!*out_taken)
+    rt_pass_miss(context, "%s '%s': not fused into %s, %s", replaced[0]->op.name,
+                 replaced[0]->name, node->op.name, place_text(place));
+  return OPS_OK;
+}

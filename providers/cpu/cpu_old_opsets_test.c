@@ -122,7 +122,26 @@ static void attributes_that_became_inputs(void **state) {
   assert_int_equal(padded.dims[1], 7);
   assert_float_equal(test_floats(&padded)[7], 7, 0);
   assert_float_equal(test_floats(&padded)[8], test_floats(&x)[6], 0);
-  TEST_DROP(&x, &shaped, &whole, &padded);
+
+  // [1, 1, 2, 6] to [1, 1, 4, 6]: rows are repeated, or blended with the next.
+  test_tensor image = test_random(4, 0, TEST_DIMS(1, 1, 2, 6));
+  inputs[0] = &image;
+  for (int linear = 0; linear < 2; ++linear) {
+    test_node_init(&node, "Upsample", 1);
+    test_add_float(&node, "height_scale", 2);
+    test_add_float(&node, "width_scale", 1);
+    test_add_string(&node, "mode", linear ? "bilinear" : "nearest");
+    test_tensor larger = test_compute(test, &node, inputs, 1, OPS_TYPE_FLOAT);
+    assert_int_equal(larger.dims[2], 4);
+    const float *from = test_floats(&image), *to = test_floats(&larger);
+    for (int i = 0; i < 6; ++i) {
+      assert_float_equal(to[i], from[i], 0);
+      assert_float_equal(to[6 + i], linear ? (from[i] + from[6 + i]) / 2 : from[i], 1e-6);
+      assert_float_equal(to[18 + i], from[6 + i], 0);
+    }
+    test_drop(&larger);
+  }
+  TEST_DROP(&x, &shaped, &whole, &padded, &image);
 }
 
 // Both train unless is_test says otherwise.

@@ -226,7 +226,7 @@ static const ops_kernel_def kKernels[] = {
         OUTPUTS(IN("output", MOVED))),
     OWN("Concat", 1, 0, concat, INPUTS(MANY("inputs", MOVED)),
         OUTPUTS(IN("concat_result", MOVED))),
-    OWN("Split", 2, 12, split, INPUTS(IN("input", MOVED)), OUTPUTS(MANY("outputs", MOVED))),
+    OWN("Split", 1, 12, split, INPUTS(IN("input", MOVED)), OUTPUTS(MANY("outputs", MOVED))),
     OWN("Split", 13, 0, split, INPUTS(IN("input", MOVED), SHAPE_OPTIONAL("split")),
         OUTPUTS(MANY("outputs", MOVED))),
     OWN("Gather", 1, 0, gather, INPUTS(IN("data", MOVED), ARG("indices", "Tind", INDEX, 0)),
@@ -251,7 +251,7 @@ static const ops_kernel_def kKernels[] = {
         INPUTS(IN("X", MOVED), ARG("roi", "T2", F32 | F64 | BIT(FLOAT16), OPS_ARG_OPTIONAL),
                SCALES("scales"), SHAPE_OPTIONAL("sizes")),
         OUTPUTS(IN("Y", MOVED))),
-    OWN("Upsample", 7, 8, resize, INPUTS(IN("X", MOVED)), OUTPUTS(IN("Y", MOVED))),
+    OWN("Upsample", 1, 8, resize, INPUTS(IN("X", MOVED)), OUTPUTS(IN("Y", MOVED))),
     OWN("Upsample", 9, 9, resize, INPUTS(IN("X", MOVED), SCALES("scales")),
         OUTPUTS(IN("Y", MOVED))),
 

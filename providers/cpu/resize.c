@@ -22,7 +22,7 @@ typedef struct resize_kernel {
   cpu_list axes;
   int32_t policy;  // 0 stretch, 1 not_larger, 2 not_smaller
   int32_t scales_input, sizes_input;
-  int32_t scale_count;  // of the attribute of Upsample 7
+  int32_t scale_count;  // of the attributes of Upsample 1 and 7
   float scales[MAX_AXES];
 } resize_kernel;
 
@@ -67,6 +67,14 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
                ops_type_name(x->type->type));
 }
 
+// Upsample 1: the last two of four dimensions.
+static void read_plane_scales(const ops_node *node, resize_kernel *own) {
+  own->scale_count = 4;
+  own->scales[0] = own->scales[1] = 1;
+  own->scales[2] = ops_node_float(node, "height_scale", 0);
+  own->scales[3] = ops_node_float(node, "width_scale", 0);
+}
+
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
   resize_kernel *own = (resize_kernel *)kernel;
   uint64_t count;
@@ -78,6 +86,10 @@ static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error
   const int early = node->opset < 11 || upsample;
   own->scales_input = early ? 1 : 2;
   own->sizes_input = early ? -1 : 3;
+  if (node->opset < 7) {
+    read_plane_scales(node, own);
+    return OPS_OK;
+  }
   const float *scales = ops_node_floats(node, "scales", &count);
   own->scale_count = count > MAX_AXES ? MAX_AXES : (int32_t)count;
   for (int32_t i = 0; i < own->scale_count; ++i) own->scales[i] = scales[i];

@@ -84,13 +84,15 @@ static ops_str text_of(const ops_node *node, const char *name, ops_str fallback)
 
 // Before opset 11 coordinates are asymmetric and the nearest element is the one below.
 void cpu_resize_read(const ops_node *node, cpu_resize_mode *out_mode, ops_claim *claim) {
-  const ops_str mode = text_of(node, "mode", (ops_str)OPS_STR("nearest"));
+  ops_str mode = text_of(node, "mode", (ops_str)OPS_STR("nearest"));
   ops_str coordinate = OPS_STR("asymmetric"), nearest = OPS_STR("floor");
   if (node->opset >= 11) {
     coordinate =
         text_of(node, "coordinate_transformation_mode", (ops_str)OPS_STR("half_pixel"));
     nearest = text_of(node, "nearest_mode", (ops_str)OPS_STR("round_prefer_floor"));
   }
+  // What Upsample 1 calls it.
+  if (node->opset < 7 && ops_str_equal(mode, "bilinear")) mode = (ops_str)OPS_STR("linear");
   FIND(kModes, mode, out_mode->mode);
   FIND(kCoordinates, coordinate, out_mode->coordinate);
   FIND(kNearest, nearest, out_mode->nearest);

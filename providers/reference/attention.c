@@ -7,15 +7,14 @@
 // the padding forbid has a bias of minus infinity; a row where nothing is allowed gives zeros.
 // All scores of a head are kept, in double: softmax_precision rounds nothing here.
 #include <math.h>
-#include <string.h>
 
+#include "attend.h"
 #include "dense.h"
 #include "operators.h"
 #include "traverse.h"
 
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, NONPAD };
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES };
-enum { RAW, CAPPED, BIASED, SOFTMAX };
 
 typedef struct heads {
   int64_t count, length, size;
@@ -128,8 +127,8 @@ static int32_t read_options(const ref_prepare *p, attention_state *s) {
     return ref_refuse(p,
                       "attributes left_window_size and right_window_size: expected -1 or "
                       "more");
-  int64_t mode = ref_attr_int(p->kernel, "qk_matmul_output_mode", RAW);
-  if (mode < RAW || mode > SOFTMAX)
+  int64_t mode = ref_attr_int(p->kernel, "qk_matmul_output_mode", REF_SCORES_RAW);
+  if (mode < REF_SCORES_RAW || mode > REF_SCORES_SOFTMAX)
     return ref_refuse(p, "attribute qk_matmul_output_mode: expected 0 to 3, found %lld",
                       (long long)mode);
   s->mode = (int32_t)mode;
@@ -154,11 +153,9 @@ static int32_t set_outputs(ref_prepare *p, const attention_state *s) {
 static void reserve(ref_prepare *p, attention_state *s) {
   int64_t k[4] = {s->batch, s->k.count, s->total, s->k.size};
   int64_t v[4] = {s->batch, s->k.count, s->total, s->v.size};
-  // A head's row needs Q, two rows of scores, one of Y.
-  int64_t row[3] = {s->batch, s->q.count, s->q.size + 2 * s->total + s->v.size};
   s->k_at = ref_reserve_reals(p, ref_count(k, 4));
   s->v_at = ref_reserve_reals(p, ref_count(v, 4));
-  s->rows_at = ref_reserve_reals(p, ref_count(row, 3));
+  s->rows_at = ref_attend_reserve(p, s->batch, s->q.count, s->q.size, s->v.size, s->total);
 }
 
 static int32_t prepare(ref_prepare *p) {
@@ -177,39 +174,14 @@ static int32_t prepare(ref_prepare *p) {
 
 // ---- Execute -------------------------------------------------------------------------------
 
-typedef struct attention_job {
-  const ref_run *run;
-  const attention_state *s;
-  const double *k, *v;
-} attention_job;
-
-// [batch, length, heads * size] seen as [batch, heads, length, size].
-static ref_view by_heads(const ref_view *view, const heads *h) {
-  ref_view out = *view;
-  if (view->rank == 4) return out;
-  out.rank = 4;
-  out.dims[1] = h->count;
-  out.dims[2] = h->length;
-  out.dims[3] = h->size;
-  out.strides[1] = view->strides[2] * h->size;
-  out.strides[2] = view->strides[1];
-  out.strides[3] = view->strides[2];
-  return out;
-}
-
 // Past and new positions one after the other.
-static void join(const ref_run *run, uint64_t past, const ref_view *fresh, double *out) {
-  const ref_view *old = ref_given(run, past) ? &run->inputs[past] : NULL;
-  if (fresh->count == 0 && (old == NULL || old->count == 0)) return;
-  for (int64_t b = 0; b < fresh->dims[0]; ++b)
-    for (int64_t h = 0; h < fresh->dims[1]; ++h) {
-      for (int64_t j = 0; old != NULL && j < old->dims[2]; ++j, out += old->dims[3])
-        ref_load(old, b * old->strides[0] + h * old->strides[1] + j * old->strides[2],
-                 old->strides[3], old->dims[3], out);
-      for (int64_t j = 0; j < fresh->dims[2]; ++j, out += fresh->dims[3])
-        ref_load(fresh, b * fresh->strides[0] + h * fresh->strides[1] + j * fresh->strides[2],
-                 fresh->strides[3], fresh->dims[3], out);
-    }
+static const double *join(const ref_run *run, uint64_t past, const ref_view *fresh,
+                          uint64_t at) {
+  const attention_state *s = run->state;
+  double *out = ref_reals(run, at);
+  if (ref_given(run, past)) ref_heads_load(&run->inputs[past], s->past, NULL, out, s->total, 0);
+  ref_heads_load(fresh, fresh->dims[2], NULL, out, s->total, s->past);
+  return out;
 }
 
 static int32_t join_present(ref_run *run, uint64_t output, uint64_t past,
@@ -240,10 +212,9 @@ static double mask_at(const ref_view *mask, int64_t b, int64_t h, int64_t i, int
   return ref_at(mask, offset);
 }
 
-// The bias of query i; returns whether any key may be attended to.
-static int fill_bias(const attention_job *job, int64_t b, int64_t h, int64_t i, double *bias) {
-  const attention_state *s = job->s;
-  const ref_run *run = job->run;
+static int fill_bias(const ref_attend *attend, int64_t b, int64_t h, int64_t i, double *bias) {
+  const ref_run *run = attend->context;
+  const attention_state *s = run->state;
   int64_t offset = s->past, valid = s->total;
   int any = 0;
   if (ref_given(run, NONPAD)) {
@@ -261,65 +232,15 @@ static int fill_bias(const attention_job *job, int64_t b, int64_t h, int64_t i, 
   return any;
 }
 
-static void softmax(double *row, int64_t n, int any) {
-  double high = -INFINITY, sum = 0;
-  for (int64_t j = 0; j < n; ++j)
-    if (row[j] > high || isnan(row[j])) high = row[j];
-  int empty = !any || high == -INFINITY;
-  for (int64_t j = 0; j < n; ++j) sum += row[j] = empty ? 0 : exp(row[j] - high);
-  for (int64_t j = 0; !empty && j < n; ++j) row[j] /= sum;
-}
-
-static void show(const attention_job *job, int32_t mode, int64_t b, int64_t h, int64_t i,
-                 const double *row) {
-  if (mode != job->s->mode || !ref_wanted(job->run, SCORES)) return;
-  const ref_view *out = &job->run->outputs[SCORES];
+static void show(const ref_attend *attend, int32_t stage, int64_t b, int64_t h, int64_t i,
+                 const double *scores, const double *bias) {
+  (void)bias;
+  const ref_run *run = attend->context;
+  const attention_state *s = run->state;
+  if (stage != s->mode || !ref_wanted(run, SCORES)) return;
+  const ref_view *out = &run->outputs[SCORES];
   ref_store(out, b * out->strides[0] + h * out->strides[1] + i * out->strides[2],
-            out->strides[3], job->s->total, row);
-}
-
-static void run_row(const attention_job *job, const ref_view *q, const ref_view *y, int64_t b,
-                    int64_t h, int64_t i, double *scratch) {
-  const attention_state *s = job->s;
-  int64_t kv = b * s->k.count + h / (s->q.count / s->k.count);
-  const double *k = job->k + kv * s->total * s->k.size, *v = job->v + kv * s->total * s->v.size;
-  double *query = scratch, *row = query + s->q.size, *bias = row + s->total;
-  double *out = bias + s->total;
-  ref_load(q, b * q->strides[0] + h * q->strides[1] + i * q->strides[2], q->strides[3],
-           s->q.size, query);
-  for (int64_t j = 0; j < s->total; ++j) {
-    double sum = 0;
-    for (int64_t d = 0; d < s->q.size; ++d) sum += query[d] * k[j * s->k.size + d];
-    row[j] = sum * s->scale;
-  }
-  show(job, RAW, b, h, i, row);
-  for (int64_t j = 0; s->softcap > 0 && j < s->total; ++j)
-    row[j] = s->softcap * tanh(row[j] / s->softcap);
-  show(job, CAPPED, b, h, i, row);
-  int any = fill_bias(job, b, h, i, bias);
-  for (int64_t j = 0; j < s->total; ++j) row[j] += bias[j];
-  show(job, BIASED, b, h, i, row);
-  softmax(row, s->total, any);
-  show(job, SOFTMAX, b, h, i, row);
-  memset(out, 0, sizeof(double) * (size_t)s->v.size);
-  for (int64_t j = 0; j < s->total; ++j)
-    for (int64_t d = 0; d < s->v.size; ++d) out[d] += row[j] * v[j * s->v.size + d];
-  ref_store(y, b * y->strides[0] + h * y->strides[1] + i * y->strides[2], y->strides[3],
-            s->v.size, out);
-}
-
-static void body(void *context, int64_t begin, int64_t end, int32_t worker) {
-  (void)worker;
-  const attention_job *job = context;
-  const attention_state *s = job->s;
-  heads out = {s->q.count, s->q.length, s->v.size};
-  ref_view q = by_heads(&job->run->inputs[Q], &s->q);
-  ref_view y = by_heads(&job->run->outputs[Y], &out);
-  int64_t room = s->q.size + 2 * s->total + s->v.size;
-  for (int64_t item = begin; item < end; ++item)
-    for (int64_t i = 0; i < s->q.length; ++i)
-      run_row(job, &q, &y, item / s->q.count, item % s->q.count, i,
-              ref_reals(job->run, s->rows_at) + item * room);
+            out->strides[3], s->total, scores);
 }
 
 static int32_t check_nonpad(const ref_run *run, const attention_state *s) {
@@ -337,12 +258,27 @@ static int32_t check_nonpad(const ref_run *run, const attention_state *s) {
 static int32_t execute(ref_run *run) {
   const attention_state *s = run->state;
   RETURN_IF_ERROR(check_nonpad(run, s));
-  ref_view k = by_heads(&run->inputs[K], &s->k), v = by_heads(&run->inputs[V], &s->v);
-  join(run, PAST_KEY, &k, ref_reals(run, s->k_at));
-  join(run, PAST_VALUE, &v, ref_reals(run, s->v_at));
-  attention_job job = {run, s, ref_reals(run, s->k_at), ref_reals(run, s->v_at)};
+  ref_view k = ref_heads_of(&run->inputs[K], s->k.count);
+  ref_view v = ref_heads_of(&run->inputs[V], s->v.count);
+  ref_attend attend = {.batch = s->batch,
+                       .heads = s->q.count,
+                       .kv_heads = s->k.count,
+                       .length = s->q.length,
+                       .total = s->total,
+                       .size = s->q.size,
+                       .v_size = s->v.size,
+                       .scale = s->scale,
+                       .softcap = s->softcap,
+                       .q = ref_heads_of(&run->inputs[Q], s->q.count),
+                       .y = ref_heads_of(&run->outputs[Y], s->q.count),
+                       .k = join(run, PAST_KEY, &k, s->k_at),
+                       .v = join(run, PAST_VALUE, &v, s->v_at),
+                       .rows = ref_reals(run, s->rows_at),
+                       .bias = fill_bias,
+                       .show = show,
+                       .context = run};
   if (run->outputs[Y].count > 0 || (ref_wanted(run, SCORES) && run->outputs[SCORES].count > 0))
-    ref_parallel(run, s->batch * s->q.count, 1, body, &job);
+    ref_attend_run(run, &attend);
   RETURN_IF_ERROR(join_present(run, PRESENT_KEY, PAST_KEY, &k));
   return join_present(run, PRESENT_VALUE, PAST_VALUE, &v);
 }

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "traverse.h"
+
 int64_t ref_attend_room(int64_t size, int64_t v_size, int64_t total) {
   return size + 2 * total + v_size;
 }
@@ -124,4 +126,13 @@ void ref_heads_store(const double *from, int64_t total, int64_t at, int64_t leng
       for (int64_t j = at; j < at + length; ++j)
         ref_store(to, offset_of(to, b, h, j), to->strides[3], size,
                   from + ((b * to->dims[1] + h) * total + j) * size);
+}
+
+int32_t ref_present_store(const ref_view *past, const double *from, int64_t total, int64_t at,
+                          int64_t length, const ref_view *present, ops_error *error) {
+  if (past != NULL)
+    RETURN_IF_ERROR(ref_move_block((ref_block){present, 0, present->strides},
+                                   (ref_block){past, 0, past->strides}, 4, past->dims, error));
+  ref_heads_store(from, total, at, length, present);
+  return OPS_OK;
 }

@@ -62,4 +62,9 @@ void ref_heads_load(const ref_view *from, int64_t length, const double *bias, do
 void ref_heads_store(const double *from, int64_t total, int64_t at, int64_t length,
                      const ref_view *to);
 
+// A cache after a step: `past`, if not NULL, with positions [at, at + length) of the dense
+// [batch, heads, total, size] written after it or, where it has room, into it.
+int32_t ref_present_store(const ref_view *past, const double *from, int64_t total, int64_t at,
+                          int64_t length, const ref_view *present, ops_error *error);
+
 #endif  // REFERENCE_ATTEND_H_

@@ -11,7 +11,6 @@
 #include "attend.h"
 #include "dense.h"
 #include "operators.h"
-#include "traverse.h"
 
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, NONPAD };
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SCORES };
@@ -184,20 +183,12 @@ static const double *join(const ref_run *run, uint64_t past, const ref_view *fre
   return out;
 }
 
-static int32_t join_present(ref_run *run, uint64_t output, uint64_t past,
-                            const ref_view *fresh) {
+static int32_t write_present(ref_run *run, uint64_t output, uint64_t past,
+                             const double *joined) {
+  const attention_state *s = run->state;
   if (!ref_wanted(run, output)) return OPS_OK;
-  const ref_view *to = &run->outputs[output];
-  int64_t offset = 0;
-  if (ref_given(run, past)) {
-    const ref_view *old = &run->inputs[past];
-    RETURN_IF_ERROR(ref_move_block((ref_block){to, 0, to->strides},
-                                   (ref_block){old, 0, old->strides}, 4, old->dims,
-                                   run->error));
-    offset = old->dims[2] * to->strides[2];
-  }
-  return ref_move_block((ref_block){to, offset, to->strides},
-                        (ref_block){fresh, 0, fresh->strides}, 4, fresh->dims, run->error);
+  return ref_present_store(ref_given(run, past) ? &run->inputs[past] : NULL, joined, s->total,
+                           s->past, s->k.length, &run->outputs[output], run->error);
 }
 
 static double mask_at(const ref_view *mask, int64_t b, int64_t h, int64_t i, int64_t j) {
@@ -279,8 +270,8 @@ static int32_t execute(ref_run *run) {
                        .context = run};
   if (run->outputs[Y].count > 0 || (ref_wanted(run, SCORES) && run->outputs[SCORES].count > 0))
     ref_attend_run(run, &attend);
-  RETURN_IF_ERROR(join_present(run, PRESENT_KEY, PAST_KEY, &k));
-  return join_present(run, PRESENT_VALUE, PAST_VALUE, &v);
+  RETURN_IF_ERROR(write_present(run, PRESENT_KEY, PAST_KEY, attend.k));
+  return write_present(run, PRESENT_VALUE, PAST_VALUE, attend.v);
 }
 
 static const char *refuse_graphs(const ops_node *node) {

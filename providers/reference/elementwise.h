@@ -54,6 +54,9 @@
   X(Tanh, 1, INPUT, REF_REALS, SAME)                    \
   X(ThresholdedRelu, 10, XY, REF_REALS, SAME)
 
+// Those of com.microsoft.
+#define REF_FUSED_UNARY_LIST(X) X(QuickGelu, 1, XY, REF_REALS, SAME)
+
 // Two inputs that broadcast.
 #define REF_BINARY_LIST(X)                                                     \
   X(Add, 7, ABC, REF_REALS | REF_INTEGERS, SAME)                               \
@@ -105,8 +108,11 @@
   X(Sum, 7, SUM, REF_REALS, SAME, equal)
 
 #define REF_UNARY_NAME(op, since, names, types, out) REF_UNARY_##op,
-enum { REF_UNARY_LIST(REF_UNARY_NAME) REF_UNARY_COUNT };
+enum { REF_UNARY_LIST(REF_UNARY_NAME) REF_FUSED_UNARY_LIST(REF_UNARY_NAME) REF_UNARY_COUNT };
 extern const ref_op ref_unary[REF_UNARY_COUNT];
+
+// Gelu by erf, or its approximation by tanh.
+double ref_gelu(double x, int approximate);
 
 #define REF_BINARY_NAME(op, since, names, types, out) REF_BINARY_##op,
 enum { REF_BINARY_LIST(REF_BINARY_NAME) REF_VARIADIC_LIST(REF_BINARY_NAME) REF_BINARY_COUNT };

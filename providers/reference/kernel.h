@@ -187,6 +187,7 @@ uint64_t ref_reserve_reals(ref_prepare *prepare, int64_t count);  // doubles
 // ---- Execute -------------------------------------------------------------------------------
 
 int ref_given(const ref_run *run, uint64_t input);
+const ref_view *ref_input_or_null(const ref_run *run, uint64_t input);
 int ref_wanted(const ref_run *run, uint64_t output);
 // The same for an output whose shape execute sets, before it has one.
 int ref_asked_for(const ref_run *run, uint64_t output);

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LayerNormalization and RMSNormalization: blocks are all dimensions from `axis` on; scale and
-// bias broadcast to the input. Statistics come out in the type that stash_type names.
+// LayerNormalization, RMSNormalization and SimplifiedLayerNormalization, which is what
+// onnxruntime calls the latter: blocks are all dimensions from `axis` on; scale and bias
+// broadcast to the input. Statistics come out in the type that stash_type names.
 #include <string.h>
 
+#include "microsoft_operators.h"
 #include "norm.h"
 #include "operators.h"
+
+// What the operators differ in.
+typedef struct layer_form {
+  int center;
+  uint64_t mean, inverse;  // outputs; 0: it has none
+} layer_form;
 
 typedef struct layer_state {
   double epsilon;
@@ -43,34 +51,30 @@ static int32_t prepare(ref_prepare *p) {
   return ref_same_shape(p, 0, 0);
 }
 
-static void set_operand(ref_norm_operand *operand, const ref_view *view, int32_t rank) {
-  operand->view = view;
-  ref_broadcast_strides(view, rank, operand->strides);
-}
-
-static int32_t run_norm(ref_run *run, int center) {
+static int32_t execute(ref_run *run) {
+  const layer_form *form = run->kernel->op->family;
   const layer_state *s = run->state;
   const ref_view *x = &run->inputs[0];
-  ref_norm norm = {.rank = x->rank, .lead = s->axis, .center = center, .epsilon = s->epsilon};
+  ref_norm norm = {
+      .rank = x->rank, .lead = s->axis, .center = form->center, .epsilon = s->epsilon};
   memcpy(norm.dims, x->dims, sizeof norm.dims);
-  set_operand(&norm.x, x, x->rank);
-  set_operand(&norm.y, &run->outputs[0], x->rank);
-  set_operand(&norm.scale, &run->inputs[1], x->rank);
-  if (ref_given(run, 2)) set_operand(&norm.bias, &run->inputs[2], x->rank);
-  if (ref_wanted(run, 1)) set_operand(&norm.mean, &run->outputs[1], x->rank);
-  if (ref_wanted(run, 2)) set_operand(&norm.inverse, &run->outputs[2], x->rank);
+  ref_norm_set(&norm.x, x, x->rank);
+  ref_norm_set(&norm.y, &run->outputs[0], x->rank);
+  ref_norm_set(&norm.scale, &run->inputs[1], x->rank);
+  if (ref_given(run, 2)) ref_norm_set(&norm.bias, &run->inputs[2], x->rank);
+  if (form->mean != 0 && ref_wanted(run, form->mean))
+    ref_norm_set(&norm.mean, &run->outputs[form->mean], x->rank);
+  if (form->inverse != 0 && ref_wanted(run, form->inverse))
+    ref_norm_set(&norm.inverse, &run->outputs[form->inverse], x->rank);
   ref_norm_run(run, &norm);
   return OPS_OK;
 }
 
-static int32_t execute_layer(ref_run *run) {
-  return run_norm(run, 1);
-}
+static const layer_form layer = {.center = 1, .mean = 1, .inverse = 2};
+static const layer_form rms = {.center = 0};
+static const layer_form simplified = {.center = 0, .inverse = 1};
 
-static int32_t execute_rms(ref_run *run) {
-  return run_norm(run, 0);
-}
-
-const ref_op ref_layer_normalization = {sizeof(layer_state), prepare, execute_layer, NULL,
-                                        NULL};
-const ref_op ref_rms_normalization = {sizeof(layer_state), prepare, execute_rms, NULL, NULL};
+const ref_op ref_layer_normalization = {sizeof(layer_state), prepare, execute, &layer, NULL};
+const ref_op ref_rms_normalization = {sizeof(layer_state), prepare, execute, &rms, NULL};
+const ref_op ref_simplified_layer_norm = {sizeof(layer_state), prepare, execute, &simplified,
+                                          NULL};

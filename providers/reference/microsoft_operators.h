@@ -8,5 +8,10 @@
 #include "kernel.h"
 
 extern const ref_op ref_fused_conv, ref_fused_gemm, ref_fused_matmul;
+extern const ref_op ref_bias_gelu, ref_fast_gelu;
+extern const ref_op ref_simplified_layer_norm, ref_skip_layer_norm;
+extern const ref_op ref_skip_simplified_layer_norm, ref_embed_layer_norm;
+extern const ref_op ref_microsoft_rotary_embedding, ref_microsoft_attention;
+extern const ref_op ref_multi_head_attention, ref_group_query_attention;
 
 #endif  // REFERENCE_MICROSOFT_OPERATORS_H_

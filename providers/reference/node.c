@@ -319,6 +319,10 @@ int ref_given(const ref_run *run, uint64_t input) {
   return input < run->input_count && run->inputs[input].present;
 }
 
+const ref_view *ref_input_or_null(const ref_run *run, uint64_t input) {
+  return ref_given(run, input) ? &run->inputs[input] : NULL;
+}
+
 int ref_wanted(const ref_run *run, uint64_t output) {
   return output < run->output_count && run->outputs[output].present;
 }

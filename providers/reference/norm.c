@@ -84,6 +84,11 @@ static void body(void *context, int64_t begin, int64_t end, int32_t worker) {
   for (int64_t i = begin; i < end; ++i) run_block(context, i);
 }
 
+void ref_norm_set(ref_norm_operand *operand, const ref_view *view, int32_t rank) {
+  operand->view = view;
+  ref_broadcast_strides(view, rank, operand->strides);
+}
+
 void ref_norm_run(const ref_run *run, const ref_norm *norm) {
   if (ref_count(norm->dims, norm->rank) == 0) return;
   ref_parallel(run, ref_count(norm->dims, norm->lead), 1, body, (void *)norm);

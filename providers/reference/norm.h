@@ -25,6 +25,9 @@ typedef struct ref_norm {
   double epsilon;
 } ref_norm;
 
+// A view that broadcasts to the normalised tensor, or to its lead dimensions.
+void ref_norm_set(ref_norm_operand *operand, const ref_view *view, int32_t rank);
+
 void ref_norm_run(const ref_run *run, const ref_norm *norm);
 
 #endif  // REFERENCE_NORM_H_

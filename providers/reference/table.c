@@ -365,6 +365,7 @@ static const ops_kernel_def kernels[] = {
 
 // Further families; each file is a list of rows.
 #include "table_microsoft.inc"
+#include "table_microsoft_nn.inc"
 #include "table_ml.inc"
 #include "table_nn.inc"
 #include "table_random.inc"

@@ -66,6 +66,18 @@ ref_view ref_with_axis(const ref_view *view, int32_t axis) {
   return out;
 }
 
+ref_view ref_part_of(const ref_view *view, int32_t axis, int64_t index) {
+  ref_view out = *view;
+  out.rank = view->rank - 1;
+  out.origin += index * view->strides[axis];
+  for (int32_t i = axis; i < out.rank; ++i) {
+    out.dims[i] = view->dims[i + 1];
+    out.strides[i] = view->strides[i + 1];
+  }
+  out.count = ref_count(out.dims, out.rank);
+  return out;
+}
+
 int32_t ref_check_indices(ref_run *run, uint64_t input, int64_t limit) {
   const ref_view *indices = &run->inputs[input];
   for (int64_t i = 0; i < indices->count; ++i) {

@@ -35,6 +35,9 @@ int32_t ref_each_line(const ref_view *const *views, int32_t view_count, int32_t 
 // `view` with a dimension of size 1 put in before `axis`.
 ref_view ref_with_axis(const ref_view *view, int32_t axis);
 
+// The part of `view` at `index` of dimension `axis`, which is dropped.
+ref_view ref_part_of(const ref_view *view, int32_t axis, int64_t index);
+
 // Checks that integers of `indices` lie in [-limit, limit). OPS_OK, or INVALID_ARGUMENT naming
 // the input.
 int32_t ref_check_indices(ref_run *run, uint64_t input, int64_t limit);

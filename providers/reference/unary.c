@@ -52,10 +52,10 @@ static double clamp01(double x) {
   return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
-static double gelu(double x, const double *p) {
+double ref_gelu(double x, int approximate) {
   static const double root_2_by_pi = 0.79788456080286535588;
   static const double root_half = 0.70710678118654752440;
-  if (p[0] != 0) return 0.5 * x * (1 + tanh(root_2_by_pi * (x + 0.044715 * x * x * x)));
+  if (approximate) return 0.5 * x * (1 + tanh(root_2_by_pi * (x + 0.044715 * x * x * x)));
   return 0.5 * x * erfc(-x * root_half);
 }
 
@@ -86,7 +86,7 @@ REAL(Elu, x < 0 ? p[0] * expm1(x) : x)
 REAL(Erf, erf(x))
 REAL(Exp, exp(x))
 REAL(Floor, floor(x))
-REAL(Gelu, gelu(x, p))
+REAL(Gelu, ref_gelu(x, p[0] != 0))
 REAL(HardSigmoid, clamp01(p[0] * x + p[1]))
 REAL(HardSwish, x *clamp01(x / 6 + 0.5))
 REAL(IsInf, is_infinite(x, p))
@@ -95,6 +95,7 @@ REAL(LeakyRelu, x < 0 ? p[0] * x : x)
 REAL(Log, log(x))
 REAL(Mish, x *tanh(softplus(x)))
 REAL(Neg, -x)
+REAL(QuickGelu, x *sigmoid(p[0] * x))
 REAL(Reciprocal, 1 / x)
 REAL(Relu, relu(x))
 REAL(Round, rint(x))
@@ -171,6 +172,7 @@ static const unary_row rows[REF_UNARY_COUNT] = {
     ROW(Mish),
     ROW(Neg, .integer = integer_Neg),
     [REF_UNARY_Not] = {.integer = integer_Not},
+    ROW(QuickGelu, WITH({"alpha", 1.702f})),
     ROW(Reciprocal),
     ROW(Relu, .integer = integer_Relu),
     ROW(Round),
@@ -255,4 +257,4 @@ static int32_t execute(ref_run *run) {
 
 #define OP(op, since, names, types, out) \
   [REF_UNARY_##op] = {sizeof(unary_state), prepare, execute, &rows[REF_UNARY_##op], NULL},
-const ref_op ref_unary[REF_UNARY_COUNT] = {REF_UNARY_LIST(OP)};
+const ref_op ref_unary[REF_UNARY_COUNT] = {REF_UNARY_LIST(OP) REF_FUSED_UNARY_LIST(OP)};

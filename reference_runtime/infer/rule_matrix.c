@@ -62,12 +62,13 @@ int32_t rt_infer_rule_per_channel(rt_infer_context *ctx) {
   return OPS_OK;
 }
 
-// Outputs 1 and 2, mean and inverse deviation, have size 1 from `axis` on.
+// Outputs 1 and 2, mean and inverse deviation, have size 1 from `axis` on. The param is the
+// input that gives output 0 its type: the data or, as in RMSNormalization, the scale.
 int32_t rt_infer_rule_layer_norm(rt_infer_context *ctx) {
   const int32_t rank = rt_infer_rank(ctx, 0);
   const int64_t stash = rt_infer_attr(ctx, "stash_type", OPS_TYPE_FLOAT);
   int32_t axis = 0;
-  OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, rt_infer_elem(ctx, 0), 0));
+  OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, rt_infer_elem(ctx, (uint32_t)ctx->param), 0));
   if (rank >= 0) {
     OPS_RETURN_IF_ERROR(rt_infer_axis(ctx, rt_infer_attr(ctx, "axis", -1), rank, &axis));
   }

@@ -59,6 +59,8 @@ int32_t rt_infer_matmul(rt_infer_context *ctx, uint32_t a, uint32_t b, int32_t e
   X(mel_weight_matrix) X(string_split) X(string_normalizer) X(tf_idf_vectorizer)           \
   X(image_decoder) X(flex_attention) X(linear_attention) X(causal_conv) X(same_shapes)     \
   X(bit_cast) X(scan_batches)                                                           \
+  X(skip_norm) X(embed_norm) X(microsoft_attention) X(multi_head_attention)                \
+  X(group_query_attention)                                                                 \
   X(fused_matmul)
 // clang-format on
 

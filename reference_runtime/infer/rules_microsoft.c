@@ -8,14 +8,26 @@
 
 static const rt_infer_rule rules[] = {
     // clang-format off
+    ROW("Attention", microsoft_attention, 0),
+    ROW("BiasGelu", same, 0),
+    ROW("EmbedLayerNormalization", embed_norm, 0),
+    ROW("FastGelu", same, 0),
     ROW("FusedConv", conv, 0),
     ROW("FusedGemm", gemm, 0),
     ROW("FusedMatMul", fused_matmul, 0),
+    ROW("Gelu", same, 0),
     ROW("GridSample", grid_sample, 0),
+    ROW("GroupQueryAttention", group_query_attention, 0),
     ROW("Inverse", same, 0),
+    ROW("MultiHeadAttention", multi_head_attention, 0),
     ROW("QLinearLeakyRelu", same, 0),
     ROW("QLinearSigmoid", same, 0),
     ROW("QLinearSoftmax", same, 0),
+    ROW("QuickGelu", same, 0),
+    ROW("RotaryEmbedding", same, 0),
+    ROW("SimplifiedLayerNormalization", layer_norm, 1),
+    ROW("SkipLayerNormalization", skip_norm, 0),
+    ROW("SkipSimplifiedLayerNormalization", skip_norm, 0),
     // clang-format on
 };
 

@@ -129,7 +129,7 @@ static const refusal refusals[] = {
       {I, 2, {1, 2}, {1, 5}},
       END},
      {{0}},
-     "element 1 is 5, expected 0 to 4"},
+     "token 1 of row 0 is at 5, expected 0 to 4"},
     {"LinearAttention",
      27,
      {{F, 3, {1, 2, 4}, {0}}, {F, 3, {1, 2, 4}, {0}}, {F, 3, {1, 2, 4}, {0}}, END},

@@ -4,6 +4,7 @@
 // record an event. Events also tell which action failed when an asynchronous error comes back:
 // the first whose event is neither passed nor pending.
 #include <ops_support/error.h>
+#include <ops_support/tensor.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,8 +157,7 @@ static int32_t run_copy(rt_run *run, rt_segment *segment, uint32_t index, uint64
   run->copies++;
   run->copied_bytes += size;
   if (!action->device) {
-    memcpy((char *)to->tensor.memory + to->tensor.byte_offset,
-           (const char *)from->tensor.memory + from->tensor.byte_offset, size);
+    if (size) memcpy(ops_tensor_data(&to->tensor), ops_tensor_data(&from->tensor), size);
     return OPS_OK;
   }
   const ops_copy copy = {.struct_size = sizeof copy,

@@ -26,7 +26,7 @@ ops_arg rt_control_operand(const rt_control *control, uint32_t index) {
 }
 
 static const void *data_of(const ops_arg *arg) {
-  return (const char *)arg->tensor.memory + arg->tensor.byte_offset;
+  return ops_tensor_data(&arg->tensor);
 }
 
 // A tensor of one element.

@@ -64,7 +64,7 @@ static lines lines_of(const int64_t *dims, int32_t rank, int32_t axis) {
 
 static int32_t gather_tensor(rt_item *item, const ops_tensor *tensor, lines l, int64_t index,
                              int32_t rank, const int64_t *dims, ops_error *error) {
-  const char *data = (const char *)tensor->memory + tensor->byte_offset;
+  const char *data = ops_tensor_data(tensor);
   uint64_t bytes = 0;
   if (!ops_type_bytes(tensor->type, l.outer * l.inner, &bytes)) bytes = UINT64_MAX;
   const int64_t first = index * l.inner * ops_type_bits(tensor->type);

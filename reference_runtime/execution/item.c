@@ -79,7 +79,7 @@ int32_t rt_item_arg(rt_item *item, const ops_arg *arg, const ops_type_info *like
                     ops_error *error) {
   const ops_tensor *tensor = &arg->tensor;
   if (arg->kind == OPS_ARG_VALUE) return rt_item_value(item, arg->value, like, error);
-  const char *data = tensor->memory ? (const char *)tensor->memory + tensor->byte_offset : NULL;
+  const char *data = ops_tensor_data(tensor);
   rt_item_tensor(item, tensor->type, tensor->rank, tensor->dims, data);
   return OPS_OK;
 }

@@ -180,7 +180,7 @@ int32_t rt_run_fetch(void *context, const rt_value *value, const void **out_data
   const ops_tensor *tensor = &binding->arg.tensor;
   *out_size = tensor->byte_size;
   if (!rt_memory_kind_is_opaque(rt_place_kind(at->place))) {
-    *out_data = (const char *)tensor->memory + tensor->byte_offset;
+    *out_data = ops_tensor_data(tensor);
     return OPS_OK;
   }
   void *copy = rt_bump_new(&run->bump, tensor->byte_size, 1);

@@ -20,9 +20,10 @@ int32_t ops_type_bits(int32_t type);
 // strings.
 int32_t ops_type_bytes(int32_t type, int64_t count, uint64_t *out_bytes);
 
-// Address of element (0, 0, …) of a tensor in host-visible memory.
+// Address of element (0, 0, …) of a tensor in host-visible memory; NULL for one without memory,
+// which has no elements.
 static inline void *ops_tensor_data(const ops_tensor *tensor) {
-  return (char *)tensor->memory + tensor->byte_offset;
+  return tensor->memory ? (char *)tensor->memory + tensor->byte_offset : NULL;
 }
 
 // The number of elements; the host has checked that it fits.

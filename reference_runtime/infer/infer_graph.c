@@ -40,13 +40,18 @@ static void note(const driver *d, const rt_node *node, const char *text) {
 
 // A declaration that inference refutes: an error if strict, a note otherwise.
 static int32_t refute(const driver *d, const rt_value *value, const rt_type *found,
-                      const rt_type *declared) {
+                      const rt_type *declared, int strict) {
   char text[OPS_ERROR_MESSAGE_MAX], f[256], e[256];
   const rt_symbols *symbols = value->graph->symbols;
-  snprintf(text, sizeof text, "value '%s' is declared as %s but is %s; correct the declaration",
-           value->name, rt_type_format(symbols, declared, e, sizeof e),
+  char maker[200] = "";
+  if (value->producer)
+    snprintf(maker, sizeof maker, ", made by %.80s '%.80s',", value->producer->op.name,
+             value->producer->name);
+  snprintf(text, sizeof text,
+           "value '%s'%s is declared as %s but is %s; correct the declaration", value->name,
+           maker, rt_type_format(symbols, declared, e, sizeof e),
            rt_type_format(symbols, found, f, sizeof f));
-  if (d->options.strict && !d->untaken)
+  if (strict && !d->untaken)
     return ops_error_set(d->error, OPS_ERROR_INVALID_MODEL, "%s", text);
   note(d, value->producer, text);
   return OPS_OK;
@@ -133,7 +138,7 @@ static int32_t store_unknown(driver *d, rt_value *value) {
 static int32_t store(driver *d, rt_value *value, const rt_infer_output *found) {
   if (found->type.kind == RT_TYPE_UNKNOWN) return store_unknown(d, value);
   if (contradicts(&found->type, &value->declared)) {
-    OPS_RETURN_IF_ERROR(refute(d, value, &found->type, &value->declared));
+    OPS_RETURN_IF_ERROR(refute(d, value, &found->type, &value->declared, d->options.strict));
   }
   const int is_tensor = found->type.kind == RT_TYPE_TENSOR;
   const int take_declared = !is_tensor && !found->type.element && value->declared.kind;
@@ -475,11 +480,19 @@ static int32_t infer_one(driver *d, rt_node *node) {
   return OPS_OK;
 }
 
+// 1 if an output is of another element type than who reads it was told. A wrong shape is read
+// right nevertheless, so that it is a note.
+static int misleads(const rt_type *found, const rt_type *declared) {
+  return found->kind == RT_TYPE_TENSOR && declared->kind == RT_TYPE_TENSOR &&
+         found->elem_type && declared->elem_type && found->elem_type != declared->elem_type;
+}
+
 static int32_t check_outputs(driver *d, const rt_graph *graph) {
   for (uint32_t i = 0; i < graph->output_count; ++i) {
-    const rt_type *declared = &graph->output_types[i];
-    if (contradicts(&graph->outputs[i]->type, declared)) {
-      OPS_RETURN_IF_ERROR(refute(d, graph->outputs[i], &graph->outputs[i]->type, declared));
+    const rt_type *declared = &graph->output_types[i], *found = &graph->outputs[i]->type;
+    if (contradicts(found, declared)) {
+      const int strict = d->options.strict || misleads(found, declared);
+      OPS_RETURN_IF_ERROR(refute(d, graph->outputs[i], found, declared, strict));
     }
   }
   return OPS_OK;

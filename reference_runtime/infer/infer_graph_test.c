@@ -240,6 +240,28 @@ static void errors_name_what_is_wrong(void **state) {
   assert_refused(g, "7 elements, expected a multiple of the 2 outputs");
 }
 
+// Types that the schemas exclude: Not takes bool, Add and Max operands of one type, SequenceAt
+// a sequence.
+static void types_follow_the_schemas(void **state) {
+  (void)state;
+  rt_graph *g = make_graph();
+  rt_value *x = input(g, "x", "3"), *i = input_of_type(g, "i", OPS_TYPE_INT64, "");
+  ADD(g, "Not", 13, {x});
+  assert_refused(g, "Not|input X ('x') is float[3]|expected bool");
+  g = make_graph();
+  x = input(g, "x", "3"), i = input_of_type(g, "i", OPS_TYPE_INT64, "3");
+  ADD(g, "Add", 13, {x, i});
+  assert_refused(g, "Add|input A ('x') is float and input B ('i') is int64|insert a Cast");
+  g = make_graph();
+  x = input(g, "x", "3"), i = input_of_type(g, "i", OPS_TYPE_INT64, "3");
+  ADD(g, "Max", 13, {x, x, i});
+  assert_refused(g, "Max|input 2 of data_0 ('i') is int64");
+  g = make_graph();
+  x = input(g, "x", "3"), i = input_of_type(g, "i", OPS_TYPE_INT64, "");
+  ADD(g, "SequenceAt", 11, {x, i});
+  assert_refused(g, "SequenceAt|input input_sequence ('x') is float[3]|sequence(float)");
+}
+
 // Nothing known of the inputs: every rule must cope.
 static void unknown_inputs_are_harmless(void **state) {
   (void)state;
@@ -278,7 +300,7 @@ static void unknown_inputs_are_harmless(void **state) {
       rt_graph *g = make_graph();
       rt_value *in[3];
       for (int j = 0; j < 3; ++j) {
-        if (typed) in[j] = input(g, "x", "...");
+        if (typed) in[j] = input_of_type(g, "x", OPS_TYPE_UNDEFINED, "...");
         if (!typed) assert_int_equal(rt_graph_add_input(g, "x", NULL, &in[j], NULL), OPS_OK);
       }
       ADD(g, ops[i], 13, {in[0], in[1], in[2]},
@@ -301,6 +323,7 @@ int main(void) {
       cmocka_unit_test(branches_merge),
       cmocka_unit_test(a_branch_never_taken_may_be_wrong),
       cmocka_unit_test(errors_name_what_is_wrong),
+      cmocka_unit_test(types_follow_the_schemas),
       cmocka_unit_test(unknown_inputs_are_harmless),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 // result so far as one of its inputs.
 #include <string.h>
 
+#include "infer/check_types.h"
 #include "infer/rules.h"
 
 #define MAX_POST_INPUTS 16u
@@ -124,6 +125,7 @@ int32_t rt_infer_node(const rt_node *node, rt_symbols *symbols, const rt_infer_i
                           .output_count = node->output_count,
                           .error = error};
   clear_outputs(outputs, node->output_count);
+  if (symbols) OPS_RETURN_IF_ERROR(rt_infer_check_types(&ctx));  // once is enough
   OPS_RETURN_IF_ERROR(apply(&ctx));
   for (uint32_t i = 0; node->output_count && i < node->post_count; ++i) {
     OPS_RETURN_IF_ERROR(apply_post(node, &node->posts[i], symbols, inputs, &outputs[0], error));

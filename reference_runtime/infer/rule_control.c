@@ -24,10 +24,11 @@ int32_t rt_infer_rule_if(rt_infer_context *ctx) {
   }
   if (then_body->output_count != else_body->output_count ||
       then_body->output_count < ctx->output_count) {
-    return rt_infer_fail(ctx,
-                         "then_branch has %u outputs, else_branch %u; expected %u, as many as "
-                         "the node",
-                         then_body->output_count, else_body->output_count, ctx->output_count);
+    return rt_infer_fail(
+        ctx,
+        "then_branch has %u output(s), else_branch %u; expected %u of both, as "
+        "many as the node has",
+        then_body->output_count, else_body->output_count, ctx->output_count);
   }
   int64_t condition;
   if (rt_infer_ints(ctx, 0, &condition, 1) == 1) {
@@ -72,8 +73,8 @@ int32_t rt_infer_rule_loop(rt_infer_context *ctx) {
   if (body->input_count != carried + 2 || body->output_count < carried + 1 ||
       ctx->output_count > body->output_count - 1) {
     return rt_infer_fail(ctx,
-                         "the body has %u inputs and %u outputs; expected %u inputs, and an "
-                         "output more than the node, which has %u",
+                         "the body has %u input(s) and %u output(s); expected %u inputs, and "
+                         "an output more than the node, which has %u",
                          body->input_count, body->output_count, carried + 2, ctx->output_count);
   }
   for (uint32_t i = 0; i < ctx->output_count; ++i) {
@@ -96,13 +97,16 @@ int32_t rt_infer_rule_scan(rt_infer_context *ctx) {
   uint32_t in_count, out_count;
   const int64_t *in_axes = rt_attrs_ints(&ctx->op->attrs, "scan_input_axes", &in_count);
   const int64_t *out_axes = rt_attrs_ints(&ctx->op->attrs, "scan_output_axes", &out_count);
-  if (!body || scanned < 1 || scanned > ctx->input_count ||
-      body->input_count != ctx->input_count || body->output_count < ctx->output_count) {
-    return rt_infer_fail(ctx,
-                         "expected a body with as many inputs and outputs as the node, of "
-                         "which num_scan_inputs, found %lld, are scanned",
-                         (long long)scanned);
-  }
+  if (scanned < 1 || scanned > ctx->input_count)
+    return rt_infer_fail(ctx, "num_scan_inputs is %lld; expected 1 to %u, the node's inputs",
+                         (long long)scanned, ctx->input_count);
+  if (!body) return rt_infer_fail(ctx, "expected the attribute body");
+  if (body->input_count != ctx->input_count || body->output_count < ctx->output_count)
+    return rt_infer_fail(
+        ctx,
+        "the body has %u input(s) and %u output(s); expected %u and %u, as many "
+        "as the node has",
+        body->input_count, body->output_count, ctx->input_count, ctx->output_count);
   const uint32_t states = ctx->input_count - (uint32_t)scanned;
   int64_t axis = in_axes && in_count ? in_axes[0] : 0;
   if (axis < 0) axis += rt_infer_rank(ctx, states);

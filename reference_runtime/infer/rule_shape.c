@@ -292,7 +292,8 @@ int32_t rt_infer_rule_transpose(rt_infer_context *ctx) {
     int32_t from = rank - 1 - i;
     if (perm) OPS_RETURN_IF_ERROR(rt_infer_axis(ctx, perm[i], rank, &from));
     if (seen & ((uint64_t)1 << from)) {
-      return rt_infer_fail(ctx, "attribute perm names axis %d twice", from);
+      return rt_infer_fail(ctx, "attribute perm names axis %d twice, expected each axis once",
+                           from);
     }
     seen |= (uint64_t)1 << from;
     rt_infer_set_dim(ctx, 0, i, rt_infer_dim(ctx, 0, from));

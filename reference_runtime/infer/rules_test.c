@@ -82,7 +82,7 @@ static void classical_models(void **state) {
   rt_graph *g = make_graph();
   const float one[] = {1};
   const rt_attr prob = {.name = "prob_a", .kind = RT_ATTR_FLOATS, .count = 1, .floats = one};
-  rt_value *x = input(g, "x", "N,4"), *v = input(g, "v", "4");
+  rt_value *x = input(g, "x", "N,4"), *v = input(g, "v", "4"), *w = input(g, "w", "N,2");
   rt_value *s = input_of_type(g, "s", OPS_TYPE_STRING, "N,2");
   rt_value *k = input_of_type(g, "k", OPS_TYPE_INT64, "1,3");
   rt_value *d = input_of_type(g, "d", OPS_TYPE_DOUBLE, "N,4");
@@ -92,8 +92,8 @@ static void classical_models(void **state) {
       {{"Binarizer", 1, {d}}, {"double[N,4]"}},
       {{"CategoryMapper", 1, {s}}, {"int64[N,2]"}},
       {{"CategoryMapper", 1, {k}}, {"string[1,3]"}},
-      {{"FeatureVectorizer", 1, {x, d, s}}, {"float[N,10]"}},
-      {{"FeatureVectorizer", 1, {x, d}, .attrs = {IS("inputdimensions", 4, 3)}},
+      {{"FeatureVectorizer", 1, {x, x, w}}, {"float[N,10]"}},
+      {{"FeatureVectorizer", 1, {x, x}, .attrs = {IS("inputdimensions", 4, 3)}},
        {"float[N,7]"}},
       {{"LabelEncoder", 1, {k}}, {"string[1,3]"}},
       {{"LabelEncoder", 2, {s}, .attrs = {IS("values_int64s", 1, 2)}}, {"int64[N,2]"}},
@@ -216,7 +216,8 @@ static void faults_are_named(void **state) {
   assert_refused(g, "SwiGLU|4|5|expected the same");
   g = make_graph();
   rt_value *x = input(g, "x", "3");
-  ADD(g, "Momentum", 1, {x, x, x, x}, .domain = "ai.onnx.preview.training");
+  rt_value *t = input_of_type(g, "t", OPS_TYPE_INT64, "");
+  ADD(g, "Momentum", 1, {x, t, x, x}, .domain = "ai.onnx.preview.training");
   assert_refused(g, "Momentum|4 inputs|expected R, T and 3 tensors");
   g = make_graph();
   ADD(g, "DFT", 20, {input(g, "x", "B,8,2"), INTS(g, 8), INTS(g, 2)});

@@ -194,12 +194,18 @@ static int32_t check_default(rt_checker *checker, const rt_model_graph *graph,
                              const rt_name_map *inputs, const rt_model_tensor *tensor) {
   const int64_t *index = rt_name_map_find(inputs, rt_name_of(tensor->name));
   if (!index || fits(tensor, &graph->inputs[*index].type)) return OPS_OK;
+  char found[256], expected[256];
+  const rt_model_type *type = &graph->inputs[*index].type;
+  int64_t dims[OPS_MAX_RANK];
+  for (int32_t i = 0; i < type->rank; ++i) dims[i] = type->dims[i].value;
   return ops_error_set(
       checker->error, OPS_ERROR_INVALID_MODEL,
-      "initializer '%.*s' of type %s and rank %" PRId32
-      " does not fit the input of that name; expected the input's element type "
-      "and shape",
-      OPS_STR_FMT(tensor->name), rt_model_elem_type_name(tensor->elem_type), tensor->rank);
+      "initializer '%.*s' of type %s does not fit the input of that name; expected %s",
+      OPS_STR_FMT(tensor->name),
+      rt_check_type_text(tensor->elem_type, tensor->rank, tensor->dims, found, sizeof found),
+      type->kind == RT_MODEL_TYPE_TENSOR
+          ? rt_check_type_text(type->elem_type, type->rank, dims, expected, sizeof expected)
+          : "no tensor");
 }
 
 // Defines an initializer, unless an input has its name: then it marks the input as taken, so

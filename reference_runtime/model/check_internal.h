@@ -39,6 +39,11 @@ int32_t rt_check_explain_order(const rt_checker *checker, const rt_model_node *n
                                size_t count, size_t index, ops_str name,
                                const rt_name_map *producers);
 
+// "float[2,?]", "any type of any shape": a dimension below 0 is open, as is a rank below 0 and
+// an element type of 0. Fills `out`, which has room for 64 bytes or more, and returns it.
+char *rt_check_type_text(int32_t elem_type, int32_t rank, const int64_t *dims, char *out,
+                         size_t room);
+
 // Functions that call themselves, directly or through others, are refused.
 int32_t rt_check_function_calls(const rt_checker *checker);
 

@@ -94,17 +94,21 @@ static int32_t check_count(const rt_checker *checker, const char *what, size_t c
                            int32_t least, int32_t most) {
   if (count >= (size_t)least && (most == RT_SCHEMA_UNBOUNDED || count <= (size_t)most))
     return OPS_OK;
-  char limit[32] = "or more";
-  if (most != RT_SCHEMA_UNBOUNDED) snprintf(limit, sizeof limit, "to %" PRId32, most);
+  char limit[32] = "";
+  if (most == RT_SCHEMA_UNBOUNDED)
+    snprintf(limit, sizeof limit, " or more");
+  else if (most != least)
+    snprintf(limit, sizeof limit, " to %" PRId32, most);
   return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                       "has %zu %s; expected %" PRId32 " %s", count, what, least, limit);
+                       "has %zu %s%s; expected %" PRId32 "%s", count, what,
+                       count == 1 ? "" : "s", least, limit);
 }
 
 static int32_t check_arity(const rt_checker *checker, const rt_model_node *node,
                            const rt_schema *schema) {
-  OPS_RETURN_IF_ERROR(check_count(checker, "inputs", node->input_count, schema->min_inputs,
-                                  schema->max_inputs));
-  OPS_RETURN_IF_ERROR(check_count(checker, "outputs", node->output_count, schema->min_outputs,
+  OPS_RETURN_IF_ERROR(
+      check_count(checker, "input", node->input_count, schema->min_inputs, schema->max_inputs));
+  OPS_RETURN_IF_ERROR(check_count(checker, "output", node->output_count, schema->min_outputs,
                                   schema->max_outputs));
   for (size_t i = 0; i < node->input_count; ++i) {
     const rt_schema_param *param = rt_schema_input_at(schema, i);
@@ -205,8 +209,8 @@ static int32_t check_call(const rt_checker *checker, const rt_model_node *node,
   const int32_t inputs = (int32_t)(function->input_count < most ? function->input_count : most);
   const int32_t outputs =
       (int32_t)(function->output_count < most ? function->output_count : most);
-  OPS_RETURN_IF_ERROR(check_count(checker, "inputs", node->input_count, 0, inputs));
-  OPS_RETURN_IF_ERROR(check_count(checker, "outputs", node->output_count, 0, outputs));
+  OPS_RETURN_IF_ERROR(check_count(checker, "input", node->input_count, 0, inputs));
+  OPS_RETURN_IF_ERROR(check_count(checker, "output", node->output_count, 0, outputs));
   for (size_t i = 0; i < node->attribute_count; ++i)
     if (!has_function_attribute(function, node->attributes[i].name) &&
         !is_private(node->attributes[i].name))

@@ -183,6 +183,18 @@ int32_t rt_check_explain_order(const rt_checker *checker, const rt_model_node *n
 
 // --- Functions -----------------------------------------------------------------------------
 
+// Writes "'F' -> 'G' -> 'F'" for as many as fit; each arrow points to what is called.
+static void print_calls(const rt_model_function *functions, const size_t *cycle, int64_t length,
+                        char *out, size_t room) {
+  size_t used = 0;
+  for (int64_t i = 0; i <= length && used + 1 < room; ++i) {
+    const int size =
+        snprintf(out + used, room - used, "'%.*s'%s",
+                 OPS_STR_FMT(functions[cycle[i % length]].name), i < length ? " -> " : "");
+    used += size > 0 ? (size_t)size : 0;
+  }
+}
+
 int32_t rt_check_function_calls(const rt_checker *checker) {
   const size_t count = checker->model->function_count;
   if (count == 0) return OPS_OK;
@@ -204,12 +216,12 @@ int32_t rt_check_function_calls(const rt_checker *checker) {
     status = ops_error_set(checker->error, OPS_ERROR_OUT_OF_MEMORY,
                            "no memory to check the calls of %zu functions", count);
   } else if (length > 0) {
-    const rt_model_function *function = &checker->model->functions[cycle[0]];
-    status =
-        ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                      "function '%.*s' calls itself through a chain of %lld calls; expected "
-                      "functions without recursion",
-                      OPS_STR_FMT(function->name), (long long)length);
+    char text[600];
+    print_calls(checker->model->functions, cycle, length, text, sizeof text);
+    status = ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
+                           "function '%.*s' calls itself: %s; expected functions without "
+                           "recursion, use Loop",
+                           OPS_STR_FMT(checker->model->functions[cycle[0]].name), text);
   }
   free(cycle);
   free(start);

@@ -181,7 +181,8 @@ static void checks_defaults_of_inputs(void **state) {
       assert_valid(pb_model(graph, 13));
     else
       assert_invalid(pb_model(graph, 13),
-                     "initializer 'x' of type float and rank 1 does not fit");
+                     "initializer 'x' of type float[4] does not fit the input of that name; "
+                     "expected float[3]");
   }
   pb graph = {0}, untyped = {0};
   pb_add_str(&untyped, 1, "x");
@@ -302,13 +303,10 @@ static void checks_imports(void **state) {
 
 static void checks_arity(void **state) {
   (void)state;
-  assert_invalid(model_of(pb_node("Relu", "a", "x,x", "y"), 13),
-                 "has 2 inputs; expected 1 to 1");
-  assert_invalid(model_of(pb_node("Add", "a", "x", "y"), 13), "has 1 inputs; expected 2 to 2");
-  assert_invalid(model_of(pb_node("Relu", "a", "x", "y,z"), 13),
-                 "has 2 outputs; expected 1 to 1");
-  assert_invalid(model_of(pb_node("Relu", "a", "x", NULL), 13),
-                 "has 0 outputs; expected 1 to 1");
+  assert_invalid(model_of(pb_node("Relu", "a", "x,x", "y"), 13), "has 2 inputs; expected 1");
+  assert_invalid(model_of(pb_node("Add", "a", "x", "y"), 13), "has 1 input; expected 2");
+  assert_invalid(model_of(pb_node("Relu", "a", "x", "y,z"), 13), "has 2 outputs; expected 1");
+  assert_invalid(model_of(pb_node("Relu", "a", "x", NULL), 13), "has 0 outputs; expected 1");
   assert_invalid(model_of(pb_node("Conv", "a", "x,", "y"), 11),
                  "node 0 'a' (Conv): input 1 ('W') is left out; expected a value");
   assert_invalid(model_of(pb_node("Concat", "a", "x,", "y"), 11),
@@ -429,10 +427,10 @@ static void refuses_recursion(void **state) {
                              function("G", pb_node("Relu", "", "a", "b"))));
   assert_invalid(
       model_calling(my_node("F", "x", "y"), function("F", my_node("F", "a", "b")), none),
-      "function 'F' calls itself through a chain of 1 calls");
+      "function 'F' calls itself: 'F' -> 'F'; expected");
   assert_invalid(model_calling(my_node("F", "x", "y"), function("F", my_node("G", "a", "b")),
                                function("G", my_node("F", "a", "b"))),
-                 "calls itself through a chain of 2 calls");
+                 "calls itself: 'F' -> 'G' -> 'F'");
 }
 
 int main(void) {

@@ -225,10 +225,16 @@ static int32_t decode_functions(rt_model_decoder *decoder, const Onnx__ModelProt
 }
 
 static int32_t check_model(rt_model_decoder *decoder, const Onnx__ModelProto *proto) {
-  if (!proto->graph || !proto->has_ir_version || proto->ir_version < 1)
+  if (!proto->graph)
+    return ops_error_set(
+        decoder->error, OPS_ERROR_INVALID_MODEL,
+        "the file holds no graph; expected a ModelProto with one, it is not an "
+        "ONNX model, or one that was cut off");
+  if (!proto->has_ir_version || proto->ir_version < 1)
     return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "the data holds %s; it is not an ONNX model, or one that was cut off",
-                         proto->graph ? "no IR version" : "no graph");
+                         "the model has %s %" PRId64 "; expected 1 to %d, export it again",
+                         proto->has_ir_version ? "IR version" : "no IR version, which means",
+                         proto->ir_version, RT_MODEL_MAX_IR_VERSION);
   if (proto->ir_version > RT_MODEL_MAX_IR_VERSION)
     return ops_error_set(decoder->error, OPS_ERROR_UNSUPPORTED,
                          "IR version %" PRId64

@@ -181,13 +181,14 @@ static void refuses_malformed_wire(void **state) {
     size_t size;
     const char *text;
   } rows[] = {
-      {"\x08", 1, "reaches beyond the end"},                // no value
-      {"\x80", 1, "found the end of the data"},             // unfinished tag
-      {"\x3a\x05\x0a", 3, "reaches beyond the end"},        // graph longer than the file
-      {"\x3a\x02\x0a\x05", 4, "GraphProto"},                // node longer than the graph
-      {"\x00\x01", 2, "field number"},                      // field 0
-      {"\x0b\x0c", 2, "wire type that ONNX does not use"},  // a group
-      {"\x0d\x01\x02\x03\x04", 5, "ModelProto.ir_version: found a wire type of another field"},
+      {"\x08", 1, "reaches beyond the end"},          // no value
+      {"\x80", 1, "found the end of the data"},       // unfinished tag
+      {"\x3a\x05\x0a", 3, "reaches beyond the end"},  // graph longer than the file
+      {"\x3a\x02\x0a\x05", 4, "GraphProto"},          // node longer than the graph
+      {"\x00\x01", 2, "field number"},                // field 0
+      {"\x0b\x0c", 2, "found wire type 3, expected 0, 1, 2 or 5"},  // a group
+      {"\x0d\x01\x02\x03\x04", 5,
+       "ModelProto.ir_version: found wire type 5 of another field, expected 0"},
       {"\x3a\x00\x3a\x00", 4, "ModelProto.graph: expected once"},
       {"\x12\x03"
        "a\0b",

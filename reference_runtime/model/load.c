@@ -2,6 +2,7 @@
 //
 // Loading: bytes are checked as protobuf (wire.c), unpacked by protobuf-c into the model's
 // arena, and decoded from there (decode.c).
+#include <inttypes.h>
 #include <ops_support/error.h>
 #include <stdlib.h>
 
@@ -49,11 +50,15 @@ int32_t rt_model_load_bytes(const void *data, uint64_t size, const char *base_di
                             const rt_model_options *options, rt_model **out_model,
                             ops_error *error) {
   *out_model = NULL;
+  if (size == 0)
+    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
+                         "the file is empty; expected a ModelProto, export the model again");
   if (size > RT_MODEL_MAX_FILE_BYTES)
-    return ops_error_set(
-        error, OPS_ERROR_INVALID_MODEL,
-        "the model has more than 2 GiB - 1 bytes (RT_MODEL_MAX_FILE_BYTES); keep "
-        "large tensors as external data");
+    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
+                         "the model has %" PRIu64
+                         " bytes; expected at most 2 GiB - 1 (RT_MODEL_MAX_FILE_BYTES), keep "
+                         "large tensors as external data",
+                         size);
   loaded_model *loaded = calloc(1, sizeof *loaded);
   if (!loaded) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a model");
   const uint64_t limit = options ? options->max_memory : 0;

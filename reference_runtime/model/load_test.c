@@ -319,7 +319,10 @@ static void reads_functions(void **state) {
 
 static void refuses_what_is_no_model(void **state) {
   (void)state;
-  assert_refused((pb){0}, OPS_ERROR_INVALID_MODEL, "no graph");
+  assert_refused((pb){0}, OPS_ERROR_INVALID_MODEL, "the file is empty");
+  pb no_graph = {0};
+  pb_add_int(&no_graph, 1, 8);
+  assert_refused(no_graph, OPS_ERROR_INVALID_MODEL, "holds no graph");
   pb text = {0};
   pb_raw(&text, "hello, world\n", 13);
   assert_refused(text, OPS_ERROR_INVALID_MODEL, "not ONNX");

@@ -275,10 +275,11 @@ static int32_t check_places(rt_model_decoder *decoder, const Onnx__TensorProto *
   }
   if ((external && raw && proto->raw_data.len > 0) ||
       (tensor->elem_type == OPS_TYPE_STRING && (external || proto->raw_data.len > 0)))
-    return ops_error_set(
-        decoder->error, OPS_ERROR_INVALID_MODEL,
-        "holds data in raw_data or an external file; expected only %s",
-        external && tensor->elem_type != OPS_TYPE_STRING ? "external data" : "string_data");
+    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
+                         "holds data in %s; expected only %s for type %s",
+                         proto->raw_data.len > 0 ? "raw_data" : "an external file",
+                         tensor->elem_type != OPS_TYPE_STRING ? "external data" : "string_data",
+                         rt_model_elem_type_name(tensor->elem_type));
   if (proto->segment)
     return ops_error_set(decoder->error, OPS_ERROR_UNSUPPORTED,
                          "is a segment of a larger tensor; store it whole or as external data");
@@ -337,9 +338,11 @@ static int32_t check_sparse(rt_model_decoder *decoder, const rt_model_sparse_ten
   if (!shapes_fit)
     return ops_error_set(
         decoder->error, OPS_ERROR_INVALID_MODEL,
-        "values and indices do not fit; expected values of shape [n] and int64 "
-        "indices of shape [n] or [n, %" PRId32 "]",
-        sparse->rank);
+        "%" PRId64 " values of rank %" PRId32 " and %" PRId64 " indices of rank %" PRId32
+        " and type %s do not fit; expected values of shape [n] and int64 indices of shape [n] "
+        "or [n, %" PRId32 "]",
+        values->element_count, values->rank, indices->element_count, indices->rank,
+        rt_model_elem_type_name(indices->elem_type), sparse->rank);
   int64_t total;
   OPS_RETURN_IF_ERROR(decode_shape(decoder, (size_t)sparse->rank, sparse->dims, &total));
   const int64_t *index = indices->data;

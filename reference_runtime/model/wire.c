@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 #include <ops_support/error.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/model.h"
@@ -44,7 +46,16 @@ static const uint8_t kWireTypes[] = {
     [PROTOBUF_C_TYPE_MESSAGE] = kBytes};
 
 static int32_t fail_at(scanner *scan, uint64_t offset, const ProtobufCMessageDescriptor *type,
-                       const char *field, const char *what) {
+                       const char *field, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+static int32_t fail_at(scanner *scan, uint64_t offset, const ProtobufCMessageDescriptor *type,
+                       const char *field, const char *format, ...) {
+  char what[160];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(what, sizeof what, format, args);
+  va_end(args);
   return ops_error_set(scan->error, OPS_ERROR_INVALID_MODEL,
                        "byte %" PRIu64
                        ", %s%s%s: %s; the file is damaged or not ONNX, export it "
@@ -73,6 +84,13 @@ static int skip_bytes(scanner *scan, uint64_t end, uint64_t size) {
   return 1;
 }
 
+// The bytes that a field needs of which the end is missing.
+static uint64_t wanted(uint32_t wire_type, uint64_t length) {
+  if (wire_type == kFixed64) return 8;
+  if (wire_type == kFixed32) return 4;
+  return wire_type == kBytes && length > 0 ? length : 1;
+}
+
 // Reads tag and payload bounds of the next field; the position ends behind the field.
 static int32_t read_field(scanner *scan, const ProtobufCMessageDescriptor *type, uint64_t end,
                           wire_field *out) {
@@ -82,7 +100,8 @@ static int32_t read_field(scanner *scan, const ProtobufCMessageDescriptor *type,
     return fail_at(scan, out->start, type, NULL, "expected a field, found the end of the data");
   out->wire_type = (uint32_t)(tag & 7);
   if (tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
-    return fail_at(scan, out->start, type, NULL, "expected a field number in [1, 2^29)");
+    return fail_at(scan, out->start, type, NULL,
+                   "expected a field number in [1, 2^29), found %" PRIu64, tag >> 3);
   out->number = (uint32_t)(tag >> 3);
   out->begin = scan->position;
   int whole = 0;
@@ -102,11 +121,16 @@ static int32_t read_field(scanner *scan, const ProtobufCMessageDescriptor *type,
       whole = whole && skip_bytes(scan, end, value);
       break;
     default:
-      return fail_at(scan, out->start, type, NULL, "found a wire type that ONNX does not use");
+      return fail_at(scan, out->start, type, NULL,
+                     "found wire type %" PRIu32 ", expected 0, 1, 2 or 5, as ONNX uses them",
+                     out->wire_type);
   }
   if (!whole)
     return fail_at(scan, out->start, type, NULL,
-                   "a field reaches beyond the end of its message (truncated?)");
+                   "field %" PRIu32
+                   " reaches beyond the end of its message (truncated?); "
+                   "found %" PRIu64 " bytes, expected %" PRIu64 " or more",
+                   out->number, end - out->begin, wanted(out->wire_type, value));
   out->end = scan->position;
   return OPS_OK;
 }
@@ -195,7 +219,8 @@ static int32_t scan_known(scanner *scan, const ProtobufCMessageDescriptor *type,
     const int packed = known->label == PROTOBUF_C_LABEL_REPEATED && field->wire_type == kBytes;
     if (!packed)
       return fail_at(scan, field->start, type, known->name,
-                     "found a wire type of another field");
+                     "found wire type %" PRIu32 " of another field, expected %" PRIu32,
+                     field->wire_type, element);
     return is_whole_pack(scan, field, element)
                ? OPS_OK
                : fail_at(scan, field->start, type, known->name, "the last element is cut off");

@@ -25,14 +25,14 @@ int32_t rt_session_load(const opsrt_model_source *source, rt_model **out_model,
   rt_graph *graph = NULL;
   *out_model = NULL;
   *out_graph = NULL;
-  int32_t status = load_bytes(source, &model, error);
-  if (status == OPS_OK) status = rt_model_check(model, error);
+  OPS_RETURN_IF_ERROR(load_bytes(source, &model, error));  // the error names the file
+  int32_t status = rt_model_check(model, error);
   if (status == OPS_OK) status = rt_graph_from_model(model, NULL, &graph, error);
   if (status == OPS_OK) status = rt_infer_graph(graph, NULL, error);
   if (status != OPS_OK) {
     rt_graph_destroy(graph);
     rt_model_destroy(model);
-    return ops_error_prefix(error, "model '%s'", source->path ? source->path : "(memory)");
+    return source->path ? ops_error_prefix(error, "%s", source->path) : status;
   }
   *out_model = model;
   *out_graph = graph;

@@ -21,9 +21,26 @@ static const struct {
     {"value_string", OPS_TYPE_STRING, 0}, {"value_strings", OPS_TYPE_STRING, 1},
 };
 
+static int32_t prepare_sparse(ref_prepare *p, const ref_sparse *sparse) {
+  const ref_view *values = &sparse->values, *indices = &sparse->indices;
+  int fits = values->rank == 1 && indices->type == OPS_TYPE_INT64 &&
+             (indices->rank == 1 || (indices->rank == 2 && indices->dims[1] == sparse->rank)) &&
+             indices->dims[0] == values->count;
+  if (!fits)
+    return ref_refuse(p,
+                      "attribute sparse_value: expected one int64 position, or a vector of %d, "
+                      "for each of %lld values",
+                      sparse->rank, (long long)values->count);
+  p->outputs[0].type = values->type;
+  return ref_set_shape(p, 0, sparse->rank, sparse->dims);
+}
+
 static int32_t prepare_constant(ref_prepare *p) {
   constant_state *state = p->state;
   ref_view tensor;
+  state->value = ref_attr(p->kernel, "sparse_value");
+  if (state->value != NULL && state->value->sparse != NULL)
+    return prepare_sparse(p, state->value->sparse);
   state->value = ref_attr(p->kernel, "value");
   if (state->value != NULL && ref_attr_tensor(p->kernel, state->value, &tensor) == OPS_OK) {
     p->outputs[0].type = tensor.type;
@@ -36,18 +53,55 @@ static int32_t prepare_constant(ref_prepare *p) {
     return ref_set_shape(p, 0, forms[i].rank, &state->value->count);
   }
   return ref_refuse(p,
-                    "expected one of the attributes value, value_float(s), value_int(s), "
-                    "value_string(s)");
+                    "expected one of the attributes value, sparse_value, value_float(s), "
+                    "value_int(s), value_string(s)");
 }
 
-static const char *refuse_constant(const ops_node *node) {
-  for (uint64_t i = 0; i < node->attribute_count; ++i) {
-    const ops_attribute *attribute =
-        (const void *)((const char *)node->attributes + i * node->attribute_stride);
-    if (attribute->kind == OPS_ATTRIBUTE_SPARSE_TENSOR)
-      return "attribute sparse_value is not supported";
+// Every element becomes the one of `from`.
+static int32_t fill_with(ref_run *run, const ref_view *from) {
+  const ref_view *y = &run->outputs[0];
+  if (y->count == 0) return OPS_OK;
+  ref_walk_operand at;
+  memcpy(at.strides, y->strides, sizeof at.strides);
+  ref_walk walk;
+  ref_walk_init(&walk, y->rank, y->dims, &at, 1);
+  do
+    RETURN_IF_ERROR(
+        ref_move(y, at.offset, ref_walk_step(&walk, 0), from, 0, 0, walk.row, run->error));
+  while (ref_walk_next(&walk));
+  return OPS_OK;
+}
+
+// Where value `i` goes: an offset in `y`; -1 if it lies outside.
+static int64_t place_of(const ref_sparse *sparse, const ref_view *y, int64_t i) {
+  const ref_view *indices = &sparse->indices;
+  int64_t offset = 0;
+  if (indices->rank == 1) {
+    int64_t position = ref_int_at(indices, i * indices->strides[0]);
+    return position >= 0 && position < y->count ? ref_offset_of(y, position) : -1;
   }
-  return NULL;
+  for (int32_t d = 0; d < y->rank; ++d) {
+    int64_t at = ref_int_at(indices, i * indices->strides[0] + d * indices->strides[1]);
+    if (at < 0 || at >= y->dims[d]) return -1;
+    offset += at * y->strides[d];
+  }
+  return offset;
+}
+
+static int32_t execute_sparse(ref_run *run, const ref_sparse *sparse) {
+  static const uint64_t nought[2];
+  const ref_view *y = &run->outputs[0], *values = &sparse->values;
+  ref_view zero;
+  for (int64_t i = 0; i < values->count; ++i)
+    if (place_of(sparse, y, i) < 0)
+      return ref_refuse(run, "attribute sparse_value: index %lld lies outside the shape",
+                        (long long)i);
+  ref_view_of(&zero, (void *)nought, y->type, 0, NULL);
+  RETURN_IF_ERROR(fill_with(run, &zero));
+  for (int64_t i = 0; i < values->count; ++i)
+    RETURN_IF_ERROR(ref_move(y, place_of(sparse, y, i), 1, values, i * values->strides[0], 1, 1,
+                             run->error));
+  return OPS_OK;
 }
 
 static int32_t execute_constant(ref_run *run) {
@@ -55,6 +109,7 @@ static int32_t execute_constant(ref_run *run) {
   const ref_attribute *value = state->value;
   const ref_view *y = &run->outputs[0];
   ref_view tensor;
+  if (value->sparse != NULL) return execute_sparse(run, value->sparse);
   if (ref_attr_tensor(run->kernel, value, &tensor) == OPS_OK)
     return ref_copy_elements(run, &tensor, y);
   int64_t step = y->rank == 1 ? y->strides[0] : 1;
@@ -90,23 +145,13 @@ static int32_t prepare_fill(ref_prepare *p) {
 
 static int32_t execute_fill(ref_run *run) {
   const ref_attribute *value = ref_attr(run->kernel, "value");
-  const ref_view *y = &run->outputs[0];
   ref_view zero;
   float nought = 0;
   ref_view_of(&zero, &nought, OPS_TYPE_FLOAT, 0, NULL);
   const ref_view *from = value == NULL ? &zero : value->tensor;
-  if (y->count == 0) return OPS_OK;
-  ref_walk_operand at;
-  memcpy(at.strides, y->strides, sizeof at.strides);
-  ref_walk walk;
-  ref_walk_init(&walk, y->rank, y->dims, &at, 1);
-  do
-    RETURN_IF_ERROR(
-        ref_move(y, at.offset, ref_walk_step(&walk, 0), from, 0, 0, walk.row, run->error));
-  while (ref_walk_next(&walk));
-  return OPS_OK;
+  return fill_with(run, from);
 }
 
 const ref_op ref_constant = {sizeof(constant_state), prepare_constant, execute_constant, NULL,
-                             refuse_constant};
+                             NULL};
 const ref_op ref_constant_of_shape = {0, prepare_fill, execute_fill, NULL, NULL};

@@ -112,8 +112,30 @@ static int copy_strings(ref_memory *memory, const ops_attribute *from, ref_attri
   return ok;
 }
 
-// Sparse tensors and tensors of unknown types are left out: no operator reads them. Host values
-// must not be looked into before prepare.
+static int view_tensor(const ops_tensor *tensor, ref_view *out) {
+  const ops_arg arg = {
+      .kind = OPS_ARG_TENSOR, .memory_kind = OPS_MEMORY_HOST, .tensor = *tensor};
+  return ref_view_init(out, &arg, NULL) == OPS_OK;
+}
+
+// Only the form that models have.
+static int copy_sparse(kernel_owner *owner, const ops_attribute *from, ref_attribute *to) {
+  const ops_constant *constant = from->count == 1 ? from->constants[0] : NULL;
+  if (constant == NULL || constant->format != OPS_CONSTANT_COO || constant->rank < 0 ||
+      constant->rank > OPS_MAX_RANK)
+    return 1;
+  ref_sparse *sparse = ref_memory_take(&owner->memory, 1, sizeof *sparse);
+  if (sparse == NULL) return 0;
+  sparse->rank = constant->rank;
+  memcpy(sparse->dims, constant->dims, sizeof *sparse->dims * (size_t)sparse->rank);
+  if (view_tensor(&constant->values, &sparse->values) &&
+      view_tensor(&constant->indices, &sparse->indices))
+    to->sparse = sparse;
+  return 1;
+}
+
+// Tensors of unknown types are left out: no operator reads them. Host values must not be looked
+// into before prepare.
 static int copy_tensor(kernel_owner *owner, const ops_attribute *from, ref_attribute *to) {
   const ops_constant *constant = from->count == 1 ? from->constants[0] : NULL;
   if (constant == NULL || constant->format != OPS_CONSTANT_DENSE) return 1;
@@ -145,6 +167,8 @@ static int copy_attribute(kernel_owner *owner, const ops_attribute *from, ref_at
       return copy_strings(memory, from, to);
     case OPS_ATTRIBUTE_TENSOR:
       return copy_tensor(owner, from, to);
+    case OPS_ATTRIBUTE_SPARSE_TENSOR:
+      return copy_sparse(owner, from, to);
     default:
       return 1;
   }

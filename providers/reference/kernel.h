@@ -76,6 +76,14 @@ typedef struct ref_op {
   const char *(*refuse)(const ops_node *node);
 } ref_op;
 
+// A tensor of zeros but for `values`, which lie at `indices`: int64 vectors [count, rank], or
+// row-major positions [count].
+typedef struct ref_sparse {
+  ref_view values, indices;
+  int32_t rank;
+  int64_t dims[OPS_MAX_RANK];
+} ref_sparse;
+
 typedef struct ref_attribute {
   ops_str name;
   int32_t kind;
@@ -85,6 +93,7 @@ typedef struct ref_attribute {
   const ops_str *strings;
   const ref_view *tensor;     // kind TENSOR, dense; NULL for strings
   ops_value *strings_tensor;  // kind TENSOR of strings
+  const ref_sparse *sparse;   // kind SPARSE_TENSOR
 } ref_attribute;
 
 struct ops_kernel {

@@ -415,6 +415,68 @@ static void results_do_not_depend_on_threads(void **state) {
   assert_memory_equal(one, five, sizeof one);
 }
 
+// ---- Sparse constants ---------------------------------------------------------------------
+
+static ops_tensor tensor_of(void *memory, uint64_t size, int32_t type, int32_t rank,
+                            const int64_t *dims, const int64_t *strides) {
+  return (ops_tensor){.dims = dims,
+                      .strides = strides,
+                      .memory = memory,
+                      .byte_size = size,
+                      .type = type,
+                      .rank = rank};
+}
+
+// Values 1.5 and -2 in [2, 3], at positions (0, 1) and (1, 2) or as `indices` says.
+static int32_t run_sparse(int64_t *indices, int32_t index_rank, float *out, ops_error *error) {
+  float values[2] = {1.5f, -2};
+  const int64_t dims[2] = {2, 3}, index_dims[2] = {2, 2};
+  const int64_t index_strides[2] = {index_rank, 1}, one[1] = {1};
+  const ops_constant constant = {
+      .struct_size = sizeof constant,
+      .format = OPS_CONSTANT_COO,
+      .rank = 2,
+      .dims = dims,
+      .values = tensor_of(values, sizeof values, OPS_TYPE_FLOAT, 1, index_dims, one),
+      .indices = tensor_of(indices, 16 * (uint64_t)index_rank, OPS_TYPE_INT64, index_rank,
+                           index_dims, index_strides)};
+  const ops_constant *const constants[] = {&constant};
+  const ops_attribute attribute = {.struct_size = sizeof attribute,
+                                   .name = OPS_STR("sparse_value"),
+                                   .kind = OPS_ATTRIBUTE_SPARSE_TENSOR,
+                                   .count = 1,
+                                   .constants = constants};
+  test_host host;
+  test_host_open(&host);
+  test_tensor y = {.present = 1};
+  test_node node = {.op = "Constant",
+                    .opset = 13,
+                    .attributes = &attribute,
+                    .attribute_count = 1,
+                    .outputs = &y,
+                    .output_count = 1};
+  const int32_t status = test_run(&host, &node, error);
+  if (status == OPS_OK) test_tensor_read(&y, out);
+  test_tensor_finish(&y);
+  test_host_close(&host);
+  return status;
+}
+
+static void sparse_constants_are_written_out(void **state) {
+  (void)state;
+  const float expected[6] = {0, 1.5f, 0, 0, 0, -2};
+  float found[6];
+  ops_error error = {.struct_size = sizeof error};
+  assert_int_equal(run_sparse((int64_t[]){0, 1, 1, 2}, 2, found, &error), OPS_OK);
+  assert_memory_equal(found, expected, sizeof expected);
+  assert_int_equal(run_sparse((int64_t[]){1, 5}, 1, found, &error), OPS_OK);
+  assert_memory_equal(found, expected, sizeof expected);
+  assert_int_equal(run_sparse((int64_t[]){1, 6}, 1, found, &error), OPS_ERROR_INVALID_ARGUMENT);
+  assert_non_null(strstr(error.message, "index 1 lies outside"));
+  assert_int_equal(run_sparse((int64_t[]){0, 1, 2, 0}, 2, found, &error),
+                   OPS_ERROR_INVALID_ARGUMENT);
+}
+
 // ---- Negotiation and life
 // -----------------------------------------------------------------------
 
@@ -459,6 +521,7 @@ int main(void) {
       cmocka_unit_test(every_claimed_type_runs),
       cmocka_unit_test(every_allocation_may_fail),
       cmocka_unit_test(results_do_not_depend_on_threads),
+      cmocka_unit_test(sparse_constants_are_written_out),
       cmocka_unit_test(negotiation_refuses_what_it_cannot_speak),
       cmocka_unit_test(parents_outlive_children),
   };

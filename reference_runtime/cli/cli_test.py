@@ -223,6 +223,22 @@ class Cli(unittest.TestCase):
             self.assertEqual([{key: float(value) for key, value in part.items()} for part in found],
                              [dict(zip(expected, row)) for row in ([1, 2], [3, 4])])
 
+    def test_sparse_constants_are_written_out(self):
+        values = numpy_helper.from_array(np.array([1.5, -2, 3], np.float32), "w")
+        dense = np.array([[0, 1.5, 0], [0, -2, 3]], np.float32)
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])
+        y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])
+        np.save(self.folder / "x.npy", np.full((2, 3), 10, np.float32))
+        for indices in ([1, 4, 5], [[0, 1], [1, 1], [1, 2]]):
+            sparse = helper.make_sparse_tensor(
+                values, numpy_helper.from_array(np.array(indices, np.int64), "i"), [2, 3])
+            constant = helper.make_node("Constant", [], ["w"], sparse_value=sparse)
+            add = helper.make_node("Add", ["x", "w"], ["y"])
+            for path in (self.write_model([constant, add], [x], [y]),
+                         self.write_model([add], [x], [y], sparse_initializer=[sparse])):
+                self.succeed("run", path, "--input", f"x={self.folder}/x.npy", "--output-dir", self.out)
+                np.testing.assert_array_equal(np.load(self.out / "y.npy"), 10 + dense)
+
     def test_reports(self):
         text = self.succeed("run", *inputs_of("conv_net"), "--provider", MYNPU, "--placement", "--memory",
                             "--repeat", "3")

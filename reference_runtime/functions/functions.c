@@ -98,36 +98,13 @@ int32_t rt_function_unknown(const rt_node *node, uint32_t index, const char *wha
 
 // ---- Expanding ------------------------------------------------------------------------------
 
-// The defaults of the schema, for attributes that the node leaves away.
-static int32_t add_defaults(rt_graph *graph, const rt_op *op, rt_model_function *function,
-                            ops_error *error) {
-  const rt_schema *schema = schema_of(op);
-  rt_model_attribute *defaults =
-      rt_graph_alloc(graph, (uint64_t)schema->attribute_count, sizeof *defaults);
-  if (!defaults) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "expanding %s", op->name);
-  for (int32_t i = 0; i < schema->attribute_count; ++i) {
-    const rt_schema_attribute *from = &schema->attributes[i];
-    if (!from->has_default) continue;
-    rt_model_attribute *to = &defaults[function->attribute_default_count++];
-    *to = (rt_model_attribute){.name = {from->name, strlen(from->name)},
-                               .kind = from->kind,
-                               .count = from->default_count};
-    to->floats = from->default_value.floats;  // the member that the kind selects, as there
-  }
-  function->attribute_defaults = defaults;
-  return OPS_OK;
-}
-
-// The text of a builder, in the memory of the graph.
 static int32_t build_text(const rt_function_row *row, const rt_node *node,
                           const char **out_text, ops_error *error) {
   rt_text text = {0};
   int32_t status = row->build(&text, node, error);
-  char *copy = status == OPS_OK ? rt_graph_alloc(node->graph, text.size + 1, 1) : NULL;
-  if (status == OPS_OK && (text.failed || !copy))
+  if (status == OPS_OK) *out_text = rt_text_keep(&text, node->graph);
+  if (status == OPS_OK && !*out_text)
     status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "expanding %s", node->op.name);
-  if (status == OPS_OK) memcpy(copy, text.data, text.size);
-  *out_text = copy;
   rt_text_finish(&text);
   return status;
 }
@@ -142,8 +119,7 @@ int32_t rt_function_expand(rt_node *node, ops_error *error) {
   rt_model_function *function;
   if (!text) OPS_RETURN_IF_ERROR(build_text(row, node, &text, error));
   OPS_RETURN_IF_ERROR(
-      rt_function_parse(node->graph, row->op, text, row->opset, &function, error));
-  OPS_RETURN_IF_ERROR(add_defaults(node->graph, &node->op, function, error));
+      rt_function_parse(node->graph, &node->op, text, row->opset, &function, error));
   return rt_node_expand(node, function, NULL, error);
 }
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/schema.h"
+
 #define MAX_NESTING 8
 
 typedef struct parser {
@@ -351,18 +353,39 @@ static int32_t parse_function(parser *p, rt_model_function *function) {
   return *p->at ? fail(p, "the end") : OPS_OK;
 }
 
-int32_t rt_function_parse(rt_graph *graph, const char *name, const char *text, int64_t opset,
+// The defaults of the schema, for attributes that the node leaves away.
+static int32_t add_defaults(const parser *p, const rt_op *op, rt_model_function *function) {
+  const ops_str domain = {op->domain, strlen(op->domain)}, name = {op->name, strlen(op->name)};
+  const rt_schema *schema = rt_schema_find(domain, name, op->opset);
+  const uint64_t count = schema ? (uint64_t)schema->attribute_count : 0;
+  rt_model_attribute *defaults = rt_graph_alloc(p->graph, count, sizeof *defaults);
+  if (!defaults) return no_memory(p);
+  for (uint64_t i = 0; i < count; ++i) {
+    const rt_schema_attribute *from = &schema->attributes[i];
+    if (!from->has_default) continue;
+    rt_model_attribute *to = &defaults[function->attribute_default_count++];
+    *to = (rt_model_attribute){.name = {from->name, strlen(from->name)},
+                               .kind = from->kind,
+                               .count = from->default_count};
+    to->floats = from->default_value.floats;  // the member that the kind selects, as there
+  }
+  function->attribute_defaults = defaults;
+  return OPS_OK;
+}
+
+int32_t rt_function_parse(rt_graph *graph, const rt_op *op, const char *text, int64_t opset,
                           rt_model_function **out_function, ops_error *error) {
-  parser p = {.graph = graph, .name = name, .start = text, .at = text, .error = error};
+  parser p = {.graph = graph, .name = op->name, .start = text, .at = text, .error = error};
   rt_model_function *function = rt_graph_alloc(graph, 1, sizeof *function);
   rt_model_opset *import = rt_graph_alloc(graph, 1, sizeof *import);
   *out_function = NULL;
   if (!function || !import) return no_memory(&p);
-  function->name = (ops_str){name, strlen(name)};
+  function->name = (ops_str){op->name, strlen(op->name)};
   import->version = opset;
   function->opsets = import;
   function->opset_count = 1;
   OPS_RETURN_IF_ERROR(parse_function(&p, function));
+  OPS_RETURN_IF_ERROR(add_defaults(&p, op, function));
   *out_function = function;
   return OPS_OK;
 }
@@ -417,6 +440,12 @@ void rt_text_ints(rt_text *text, const char *name, const int64_t *values, uint32
   for (uint32_t i = 0; i < count; ++i)
     rt_text_add(text, "%s%lld", i ? ", " : "", (long long)values[i]);
   rt_text_add(text, "}> ()\n");
+}
+
+const char *rt_text_keep(const rt_text *text, rt_graph *graph) {
+  char *copy = text->failed ? NULL : rt_graph_alloc(graph, text->size + 1, 1);
+  if (copy && text->size) memcpy(copy, text->data, text->size);
+  return copy;
 }
 
 void rt_text_finish(rt_text *text) {

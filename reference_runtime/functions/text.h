@@ -31,12 +31,15 @@ void rt_text_add(rt_text *text, const char *format, ...) __attribute__((format(p
 void rt_text_constant(rt_text *text, const char *name, int32_t type, double value);
 // "name = Constant of the one-dimensional int64 tensor `values`".
 void rt_text_ints(rt_text *text, const char *name, const int64_t *values, uint32_t count);
+// A copy in the memory of `graph`; NULL if that or the text's memory was exhausted.
+const char *rt_text_keep(const rt_text *text, rt_graph *graph);
 void rt_text_finish(rt_text *text);
 
-// The function that `text` writes down, with `name` for messages, its operators of ONNX's own
-// domain in version `opset`. It lives in the memory of `graph`, as must `text`. Attribute
-// defaults are the caller's to add. Fails with INTERNAL or OUT_OF_MEMORY.
-int32_t rt_function_parse(rt_graph *graph, const char *name, const char *text, int64_t opset,
+// The function that `text` writes down for the operator `op`, its operators of ONNX's own
+// domain in version `opset`. Where "@name" is an attribute that the calling node leaves away,
+// it is the default in the schema of `op`. The function lives in the memory of `graph`, as must
+// `text`; rt_text_keep puts one there. Fails with INTERNAL or OUT_OF_MEMORY.
+int32_t rt_function_parse(rt_graph *graph, const rt_op *op, const char *text, int64_t opset,
                           rt_model_function **out_function, ops_error *error);
 
 #endif  // RT_FUNCTIONS_TEXT_H_

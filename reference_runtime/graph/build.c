@@ -115,6 +115,19 @@ static int32_t constant_from_sparse(const rt_model_sparse_tensor *from,
   return status;
 }
 
+// Attributes stay sparse; what becomes a value is written out, so that every kernel can read
+// it.
+static int32_t dense_from_sparse(const rt_model_sparse_tensor *from, rt_constant **out_constant,
+                                 ops_error *error) {
+  rt_constant *sparse = NULL;
+  OPS_RETURN_IF_ERROR(constant_from_sparse(from, &sparse, error));
+  const int32_t status = rt_constant_write_out(sparse, out_constant, error);
+  rt_constant_release(sparse);
+  if (status != OPS_OK)
+    ops_error_prefix(error, "initializer '%.*s'", OPS_STR_FMT(from->values.name));
+  return status;
+}
+
 // --- Scopes ----------------------------------------------------------------------------------
 
 int32_t rt_build_bring_into(rt_builder *b, rt_graph *graph, rt_value *value,
@@ -329,8 +342,9 @@ static int32_t convert_attrs(rt_builder *b, rt_scope *s, const rt_model_node *no
 static int32_t make_constant(rt_builder *b, const rt_attr *attr, rt_constant **out_constant) {
   const int64_t count = attr->count;
   switch (attr->kind) {
-    case RT_ATTR_TENSOR:
     case RT_ATTR_SPARSE_TENSOR:
+      return rt_constant_write_out(attr->tensors[0], out_constant, b->error);
+    case RT_ATTR_TENSOR:
       *out_constant = rt_constant_retain(attr->tensors[0]);
       return OPS_OK;
     case RT_ATTR_FLOAT:
@@ -565,7 +579,7 @@ static int32_t build_initializers(rt_builder *b, rt_scope *s, const rt_model_gra
     const rt_model_sparse_tensor *sparse =
         dense ? NULL : &source->sparse_initializers[i - source->initializer_count];
     OPS_RETURN_IF_ERROR(dense ? rt_constant_from_tensor(tensor, &constant, b->error)
-                              : constant_from_sparse(sparse, &constant, b->error));
+                              : dense_from_sparse(sparse, &constant, b->error));
     const int32_t status =
         build_initializer(b, s, dense ? tensor->name : sparse->values.name, constant);
     rt_constant_release(constant);

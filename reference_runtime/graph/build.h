@@ -56,6 +56,29 @@ int32_t rt_graph_call_function(rt_graph *graph, const rt_function_call *call,
 int32_t rt_node_expand(rt_node *node, const rt_model_function *function,
                        const rt_graph_options *options, ops_error *error);
 
+// A copy of some nodes of a graph in the same graph.
+typedef struct rt_node_copy {
+  rt_node *const *nodes;  // in topological order
+  uint32_t count;
+  // By id of a value: what the copies read instead of it, NULL: itself. Receives the copies'
+  // outputs. `map_count` elements, as many as the root's value_limit says.
+  rt_value **map;
+  uint32_t map_count;
+  const rt_node *origin;  // who wants the copies
+  const char *name;       // copies are named "name/node"
+  const char *path;       // of the copies, as in rt_node
+  rt_node *before;        // where they go; NULL: at the end
+} rt_node_copy;
+
+// Fails as rt_graph_add_node does.
+int32_t rt_graph_copy_nodes(rt_graph *graph, const rt_node_copy *copy, ops_error *error);
+
+// Removes, from the last to the first, the nodes after `first` (NULL: from the start of the
+// graph) and before `last` (NULL: to the end) that nothing reads and whose ids are not below
+// `first_id`.
+int32_t rt_graph_remove_unread(rt_graph *graph, rt_node *first, rt_node *last,
+                               uint32_t first_id, ops_error *error);
+
 // Zeroed memory that lives as long as the tree, for functions; NULL if it is exhausted.
 void *rt_graph_alloc(rt_graph *graph, uint64_t count, uint64_t size);
 

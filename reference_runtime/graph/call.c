@@ -220,15 +220,14 @@ int32_t rt_graph_call_function(rt_graph *graph, const rt_function_call *call,
   return status;
 }
 
-// Removes what was built between `first` (NULL: the start of the graph) and `node` and is not
-// read: what computes outputs that the node omits.
-static int32_t remove_unread(rt_node *first, rt_node *node, ops_error *error) {
-  for (rt_node *each = node->prev; each != first;) {
+int32_t rt_graph_remove_unread(rt_graph *graph, rt_node *first, rt_node *last,
+                               uint32_t first_id, ops_error *error) {
+  for (rt_node *each = last ? last->prev : graph->last; each != first;) {
     rt_node *before = each->prev;
-    int is_read = 0;
+    int is_read = each->id < first_id;
     for (uint32_t i = 0; i < each->output_count; ++i)
       is_read |= each->outputs[i] && rt_value_is_used(each->outputs[i]);
-    if (!is_read) OPS_RETURN_IF_ERROR(rt_graph_remove_node(node->graph, each, error));
+    if (!is_read) OPS_RETURN_IF_ERROR(rt_graph_remove_node(graph, each, error));
     each = before;
   }
   return OPS_OK;
@@ -291,8 +290,8 @@ int32_t rt_node_expand(rt_node *node, const rt_model_function *function,
   if (status == OPS_OK)
     status = rt_graph_call_function(node->graph, &call, options, results, error);
   if (status == OPS_OK) status = take_over(node, results, names, error);
-  // The removed node still knows where it stood.
-  if (status == OPS_OK) status = remove_unread(first, node, error);
+  // The removed node still knows where it stood. What only omitted outputs need goes.
+  if (status == OPS_OK) status = rt_graph_remove_unread(node->graph, first, node, 0, error);
   rt_store_finish(&scratch);
   return status;
 }

@@ -168,6 +168,19 @@ int32_t rt_build_clone_body(rt_builder *b, rt_graph *body, rt_graph *parent,
   return clone_body(&c, body, parent, out_body);
 }
 
+int32_t rt_graph_copy_nodes(rt_graph *graph, const rt_node_copy *copy, ops_error *error) {
+  rt_builder b;
+  rt_builder_init(&b, NULL, RT_MODEL_MAX_IR_VERSION, error);
+  const rt_call_frame frame = {.node = copy->origin, .prefix = copy->name, .path = copy->path};
+  cloner c = {.b = &b, .map = copy->map, .limit = copy->map_count, .frame = &frame};
+  int32_t status = OPS_OK;
+  // Values in bodies need entries of the map, too: all are there, the map covers the tree.
+  for (uint32_t i = 0; status == OPS_OK && i < copy->count; ++i)
+    status = clone_node(&c, copy->nodes[i], graph, copy->before);
+  rt_builder_finish(&b);
+  return status;
+}
+
 // --- Calls of bodies -------------------------------------------------------------------------
 
 int rt_build_is_body_call(const rt_scope *s, const rt_model_node *node) {

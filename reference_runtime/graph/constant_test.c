@@ -129,6 +129,95 @@ static void sparse_owns_its_parts(void **state) {
   rt_constant_release(constant);
 }
 
+static rt_constant *make_sparse(int32_t rank, const int64_t *dims, rt_constant *values,
+                                const int64_t *index_dims, int32_t index_rank,
+                                const int64_t *indices) {
+  rt_sparse sparse = {.format = RT_SPARSE_COO, .values = values};
+  rt_constant *constant;
+  assert_int_equal(rt_constant_create(OPS_TYPE_INT64, index_rank, index_dims, indices,
+                                      &sparse.indices, NULL),
+                   OPS_OK);
+  assert_int_equal(rt_constant_create_sparse(rank, dims, &sparse, &constant, NULL), OPS_OK);
+  return constant;
+}
+
+static rt_constant *make_values(int32_t type, int64_t count, const void *data) {
+  rt_constant *values;
+  assert_int_equal(rt_constant_create(type, 1, &count, data, &values, NULL), OPS_OK);
+  return values;
+}
+
+static void assert_dense(rt_constant *sparse, const void *expected, uint64_t size) {
+  rt_constant *dense;
+  assert_int_equal(rt_constant_write_out(sparse, &dense, NULL), OPS_OK);
+  assert_null(dense->sparse);
+  assert_int_equal(dense->rank, sparse->rank);
+  assert_int_equal(dense->size, size);
+  assert_memory_equal(dense->data, expected, size);
+  rt_constant_release(dense);
+  rt_constant_release(sparse);
+}
+
+static void sparse_is_written_out(void **state) {
+  (void)state;
+  const int64_t dims[] = {2, 3}, two[] = {2}, pairs[] = {2, 2};
+  const float reals[] = {1, 2}, real[] = {0, 1, 0, 0, 0, 2};
+  assert_dense(make_sparse(2, dims, make_values(OPS_TYPE_FLOAT, 2, reals), two, 1,
+                           (const int64_t[]){1, 5}),
+               real, sizeof real);
+  assert_dense(make_sparse(2, dims, make_values(OPS_TYPE_FLOAT, 2, reals), pairs, 2,
+                           (const int64_t[]){0, 1, 1, 2}),
+               real, sizeof real);
+  // Four bits: elements 1 and 4 are 0xa and 0xb. Six: 0x2a and 0x15.
+  assert_dense(make_sparse(2, dims, make_values(OPS_TYPE_UINT4, 2, (const uint8_t[]){0xba}),
+                           two, 1, (const int64_t[]){1, 4}),
+               (const uint8_t[]){0xa0, 0x00, 0x0b}, 3);
+  assert_dense(
+      make_sparse(2, dims, make_values(OPS_TYPE_FLOAT6E2M3, 2, (const uint8_t[]){0x6a, 0x05}),
+                  two, 1, (const int64_t[]){1, 4}),
+      (const uint8_t[]){0x80, 0x0a, 0x00, 0x15, 0x00}, 5);
+}
+
+static void sparse_strings_are_written_out(void **state) {
+  (void)state;
+  const ops_str texts[] = {OPS_STR("x")};
+  const int64_t one[] = {1}, three[] = {3}, at[] = {2};
+  rt_constant *values, *dense;
+  assert_int_equal(rt_constant_create_strings(1, one, texts, &values, NULL), OPS_OK);
+  rt_constant *sparse = make_sparse(1, three, values, one, 1, at);
+  assert_int_equal(rt_constant_write_out(sparse, &dense, NULL), OPS_OK);
+  assert_int_equal(dense->strings[0].size, 0);
+  assert_int_equal(dense->strings[2].data[0], 'x');
+  rt_constant_release(dense);
+  rt_constant_release(sparse);
+}
+
+static void what_cannot_be_written_out_is_refused(void **state) {
+  (void)state;
+  const int64_t small[] = {2, 3}, large[] = {1 << 30, 1 << 30}, one[] = {1}, two[] = {2};
+  const struct {
+    const int64_t *dims, *index_dims;
+    int64_t index;
+    int32_t status;
+    const char *text;
+  } rows[] = {{small, one, 6, OPS_ERROR_INVALID_MODEL, "outside its shape"},
+              {small, one, -1, OPS_ERROR_INVALID_MODEL, "outside its shape"},
+              {small, two, 1, OPS_ERROR_INVALID_MODEL, "1 values and 2 indices"},
+              {large, one, 0, OPS_ERROR_UNSUPPORTED, "RT_CONSTANT_MAX_DENSE_BYTES"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const float value = 1;
+    const int64_t indices[] = {rows[i].index, 0};
+    ops_error error = OPS_ERROR_INIT;
+    rt_constant *dense,
+        *sparse = make_sparse(2, rows[i].dims, make_values(OPS_TYPE_FLOAT, 1, &value),
+                              rows[i].index_dims, 1, indices);
+    assert_int_equal(rt_constant_write_out(sparse, &dense, &error), rows[i].status);
+    if (!strstr(error.message, rows[i].text)) fail_msg("row %zu: %s", i, error.message);
+    assert_null(dense);
+    rt_constant_release(sparse);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(owns_a_copy),
@@ -137,6 +226,9 @@ int main(void) {
       cmocka_unit_test(copies_strings),
       cmocka_unit_test(refuses_what_cannot_be),
       cmocka_unit_test(sparse_owns_its_parts),
+      cmocka_unit_test(sparse_is_written_out),
+      cmocka_unit_test(sparse_strings_are_written_out),
+      cmocka_unit_test(what_cannot_be_written_out_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

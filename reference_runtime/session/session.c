@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gradient/gradient.h"
 #include "graph/save.h"
 #include "loader/packed.h"
 #include "loader/value.h"
@@ -102,6 +103,7 @@ static int32_t prepare(opsrt_session *session, const opsrt_session_options *opti
   OPS_RETURN_IF_ERROR(open_devices(session, options, error));
   OPS_RETURN_IF_ERROR(
       rt_custom_infer(session->graph, session->devices, session->device_count, error));
+  OPS_RETURN_IF_ERROR(rt_gradient_expand(session->graph, error));
   return rt_session_optimize(session, options, keep_opsets, error);
 }
 

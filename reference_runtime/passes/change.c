@@ -2,6 +2,7 @@
 //
 // How passes change the graph: nodes come with types and origins, and nothing unread stays
 // behind.
+#include <ops_support/half.h>
 #include <stdlib.h>
 
 #include "infer/infer.h"
@@ -60,6 +61,11 @@ int32_t rt_pass_add_node(rt_pass_context *context, const rt_node_desc *desc, rt_
   return rt_pass_infer(context, node, error);
 }
 
+int32_t rt_pass_absorb(rt_node *node, const rt_node *other, ops_error *error) {
+  if (node->origin_count == 0) OPS_RETURN_IF_ERROR(rt_node_add_origin(node, node->name, error));
+  return rt_node_add_origins_of(node, other, error);
+}
+
 int32_t rt_pass_add_constant(rt_graph *graph, const char *name, rt_constant *constant,
                              rt_value **out_value, ops_error *error) {
   const int32_t status = rt_graph_add_constant(graph, name, constant, out_value, error);
@@ -79,6 +85,44 @@ int32_t rt_pass_add_ints(rt_graph *graph, const char *name, const int64_t *value
                          int64_t count, rt_value **out_value, ops_error *error) {
   rt_constant *constant = NULL;
   OPS_RETURN_IF_ERROR(rt_constant_create(OPS_TYPE_INT64, 1, &count, values, &constant, error));
+  return rt_pass_add_constant(graph, name, constant, out_value, error);
+}
+
+static int write_scalar(int32_t elem_type, double value, void *out) {
+  switch (elem_type) {
+    case OPS_TYPE_FLOAT:
+      *(float *)out = (float)value;
+      return 1;
+    case OPS_TYPE_DOUBLE:
+      *(double *)out = value;
+      return 1;
+    case OPS_TYPE_FLOAT16:
+      *(uint16_t *)out = ops_half_from_float((float)value);
+      return 1;
+    case OPS_TYPE_BFLOAT16:
+      *(uint16_t *)out = ops_bfloat16_from_float((float)value);
+      return 1;
+    case OPS_TYPE_INT64:
+      *(int64_t *)out = (int64_t)value;
+      return 1;
+    case OPS_TYPE_INT32:
+      *(int32_t *)out = (int32_t)value;
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+int32_t rt_pass_add_scalar(rt_graph *graph, const char *name, int32_t elem_type, int rank1,
+                           double value, rt_value **out_value, ops_error *error) {
+  const int64_t one = 1;
+  uint64_t bytes;
+  rt_constant *constant = NULL;
+  if (!write_scalar(elem_type, value, &bytes))
+    return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "a scalar of type %s",
+                         rt_elem_type_name(elem_type));
+  OPS_RETURN_IF_ERROR(
+      rt_constant_create(elem_type, rank1 ? 1 : 0, &one, &bytes, &constant, error));
   return rt_pass_add_constant(graph, name, constant, out_value, error);
 }
 

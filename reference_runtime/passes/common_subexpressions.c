@@ -67,8 +67,7 @@ static int32_t merge(rt_pass_context *context, rt_node *first, rt_node *second,
   for (uint32_t i = 0; i < second->output_count; ++i)
     if (second->outputs[i] && rt_value_is_used(second->outputs[i]))
       OPS_RETURN_IF_ERROR(rt_value_replace_uses(second->outputs[i], first->outputs[i], error));
-  OPS_RETURN_IF_ERROR(rt_node_add_origins_of(first, first, error));
-  OPS_RETURN_IF_ERROR(rt_node_add_origins_of(first, second, error));
+  OPS_RETURN_IF_ERROR(rt_pass_absorb(first, second, error));
   return rt_pass_drop(context, second, error);
 }
 

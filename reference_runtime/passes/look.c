@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What passes ask of nodes and values.
+#include <stdlib.h>
 #include <string.h>
 
 #include "passes/pass.h"
@@ -82,6 +83,35 @@ int64_t rt_pass_ints(const rt_node *node, const char *name, uint32_t input, int6
   const rt_value *value = rt_node_input(node, input);
   const rt_constant *constant = value ? rt_value_constant(value) : NULL;
   return constant ? rt_constant_read_ints(constant, out_values, capacity) : -1;
+}
+
+int rt_pass_all_equal(const rt_value *value, double wanted) {
+  const rt_constant *constant = value ? rt_value_constant(value) : NULL;
+  double first;
+  if (!constant || constant->sparse || constant->element_count < 1) return 0;
+  if (constant->element_count == 1) {
+    return rt_constant_read_floats(constant, &first, 1) == 1 && first == wanted &&
+           !signbit(first) == !signbit(wanted);
+  }
+  double *values = malloc((size_t)constant->element_count * sizeof *values);
+  if (!values) return 0;
+  const int64_t count = rt_constant_read_floats(constant, values, constant->element_count);
+  int64_t i = 0;
+  while (i < count && values[i] == wanted && !signbit(values[i]) == !signbit(wanted)) ++i;
+  free(values);
+  return count == constant->element_count && i == count;
+}
+
+int32_t rt_pass_perm(const rt_node *transpose, int64_t *out_perm) {
+  uint32_t count;
+  const int64_t *perm = rt_attrs_ints(&transpose->op.attrs, "perm", &count);
+  const int32_t rank = rt_pass_rank(rt_node_input(transpose, 0));
+  if (rank < 0 || (perm && count != (uint32_t)rank)) return -1;
+  for (int32_t i = 0; i < rank; ++i) {
+    out_perm[i] = perm ? perm[i] : rank - 1 - i;
+    if (out_perm[i] < 0 || out_perm[i] >= rank) return -1;
+  }
+  return rank;
 }
 
 int32_t rt_pass_axis(int64_t axis, int32_t rank) {

@@ -11,6 +11,7 @@
 #ifndef RT_PASSES_PASS_H_
 #define RT_PASSES_PASS_H_
 
+#include <math.h>
 #include <ops_support/error.h>
 
 #include "passes/passes.h"
@@ -74,6 +75,10 @@ int rt_pass_scalar(const rt_value *value, double *out_value);
 // Their number, or -1 if neither is there or the input is not constant.
 int64_t rt_pass_ints(const rt_node *node, const char *name, uint32_t input, int64_t *out_values,
                      int64_t capacity);
+// 1 if the value is a dense constant all of whose elements equal `wanted`, zeros of one sign.
+int rt_pass_all_equal(const rt_value *value, double wanted);
+// The permutation of a Transpose whose input has a known rank; returns the rank, or -1.
+int32_t rt_pass_perm(const rt_node *transpose, int64_t *out_perm);
 // Axis in [0, rank), or -1.
 int32_t rt_pass_axis(int64_t axis, int32_t rank);
 
@@ -84,6 +89,8 @@ int32_t rt_pass_axis(int64_t axis, int32_t rank);
 int32_t rt_pass_add_node(rt_pass_context *context, const rt_node_desc *desc, rt_node *before,
                          rt_node *const *origins, uint32_t origin_count, rt_node **out_node,
                          ops_error *error);
+// `node` now stands for `other`, too: its origins are its own name, then those of `other`.
+int32_t rt_pass_absorb(rt_node *node, const rt_node *other, ops_error *error);
 // Infers the outputs of a node whose inputs or attributes were changed.
 int32_t rt_pass_infer(rt_pass_context *context, rt_node *node, ops_error *error);
 // A constant of the graph; takes over the reference.
@@ -91,6 +98,10 @@ int32_t rt_pass_add_constant(rt_graph *graph, const char *name, rt_constant *con
                              rt_value **out_value, ops_error *error);
 int32_t rt_pass_add_ints(rt_graph *graph, const char *name, const int64_t *values,
                          int64_t count, rt_value **out_value, ops_error *error);
+// A constant of rank 0 (`rank1`: of shape [1]) of a floating-point or integer type. Types that
+// cannot hold the value exactly round it. UNSUPPORTED for other types.
+int32_t rt_pass_add_scalar(rt_graph *graph, const char *name, int32_t elem_type, int rank1,
+                           double value, rt_value **out_value, ops_error *error);
 // All that reads output 0 of `node` reads `value` instead; `node`, and what only it read, goes.
 int32_t rt_pass_replace(rt_pass_context *context, rt_node *node, rt_value *value,
                         ops_error *error);

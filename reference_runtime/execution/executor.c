@@ -6,6 +6,7 @@
 #include "execution/executor.h"
 
 #include <ops_support/error.h>
+#include <ops_support/tensor.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -357,6 +358,22 @@ static void give_back_events(rt_run *outer, const uint32_t *used) {
     if (outer->streams[i]) outer->streams[i]->events_used = used[i];
 }
 
+// Kernels were chosen for the types that the body's graph has.
+static int32_t check_types(const rt_executor *body, const rt_run_input *inputs,
+                           ops_error *error) {
+  const rt_partition *partition = body->options.partition;
+  for (uint32_t i = 0; i < partition->input_count; ++i) {
+    const rt_value *value = partition->inputs[i];
+    const ops_type_info *given = inputs[i].type;
+    const int typed = value->type.kind == RT_TYPE_TENSOR && value->type.elem_type && given;
+    if (typed && given->type != value->type.elem_type)
+      return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
+                           "'%s', which enters the body, is %s; expected %s", value->name,
+                           ops_type_name(given->type), ops_type_name(value->type.elem_type));
+  }
+  return OPS_OK;
+}
+
 int32_t rt_run_body(rt_run *outer, rt_executor *body, const rt_run_input *inputs,
                     const rt_run_sink *sink, rt_run_output *outputs, ops_error *error) {
   rt_run run = {.executor = body,
@@ -369,7 +386,8 @@ int32_t rt_run_body(rt_run *outer, rt_executor *body, const rt_run_input *inputs
   for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i)
     if (run.streams[i]) used[i] = run.streams[i]->events_used;
   clear_outputs(&run);
-  const int32_t status = run_segments(&run, error);
+  int32_t status = check_types(body, inputs, error);
+  if (status == OPS_OK) status = run_segments(&run, error);
   outer->copies += run.copies;
   outer->copied_bytes += run.copied_bytes;
   release_run(&run);

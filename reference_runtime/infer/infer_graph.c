@@ -201,11 +201,21 @@ static int32_t open_values(driver *d, rt_graph *graph) {
 
 // --- Bodies ----------------------------------------------------------------------------------
 
+// 1 if a value is of another element type than who reads it was told. A wrong shape is read
+// right nevertheless.
+static int misleads(const rt_type *found, const rt_type *declared) {
+  return found->kind == RT_TYPE_TENSOR && declared->kind == RT_TYPE_TENSOR &&
+         found->elem_type && declared->elem_type && found->elem_type != declared->elem_type;
+}
+
 // What a body's input is: what the model declares, as far as it says, else `type`.
 static int32_t set_body_input(driver *d, rt_graph *body, uint32_t index, const rt_type *type) {
   if (index >= body->input_count) return OPS_OK;
   rt_value *value = body->inputs[index];
   const rt_type *declared = &value->declared;
+  if (misleads(type, declared)) {
+    OPS_RETURN_IF_ERROR(refute(d, value, type, declared, 1));
+  }
   rt_type merged = *type;
   if (declared->kind == RT_TYPE_TENSOR && type->kind == RT_TYPE_TENSOR) {
     if (declared->elem_type) merged.elem_type = declared->elem_type;
@@ -478,13 +488,6 @@ static int32_t infer_one(driver *d, rt_node *node) {
     if (node->outputs[i]) OPS_RETURN_IF_ERROR(store(d, node->outputs[i], &d->outputs[i]));
   }
   return OPS_OK;
-}
-
-// 1 if an output is of another element type than who reads it was told. A wrong shape is read
-// right nevertheless, so that it is a note.
-static int misleads(const rt_type *found, const rt_type *declared) {
-  return found->kind == RT_TYPE_TENSOR && declared->kind == RT_TYPE_TENSOR &&
-         found->elem_type && declared->elem_type && found->elem_type != declared->elem_type;
 }
 
 static int32_t check_outputs(driver *d, const rt_graph *graph) {

@@ -65,6 +65,20 @@ static int32_t set_stacked(rt_infer_context *ctx, uint32_t output, const rt_type
   return OPS_OK;
 }
 
+// What an iteration leaves behind is what the next one takes: of one type.
+static int32_t need_same_state(const rt_infer_context *ctx, const rt_value *before,
+                               const rt_value *after) {
+  const rt_type *a = &before->type, *b = &after->type;
+  if (a->kind != RT_TYPE_TENSOR || b->kind != RT_TYPE_TENSOR || !a->elem_type ||
+      !b->elem_type || a->elem_type == b->elem_type)
+    return OPS_OK;
+  return rt_infer_fail(ctx,
+                       "the body takes '%s' as %s and gives it back as '%s', %s; expected one "
+                       "type, insert a Cast",
+                       before->name, rt_elem_type_name(a->elem_type), after->name,
+                       rt_elem_type_name(b->elem_type));
+}
+
 // Body: (iteration, condition, carried...) -> (condition, carried..., scanned...).
 int32_t rt_infer_rule_loop(rt_infer_context *ctx) {
   const rt_graph *body = rt_attrs_graph(&ctx->op->attrs, "body");
@@ -77,6 +91,8 @@ int32_t rt_infer_rule_loop(rt_infer_context *ctx) {
                          "an output more than the node, which has %u",
                          body->input_count, body->output_count, carried + 2, ctx->output_count);
   }
+  for (uint32_t i = 0; i < carried; ++i)
+    OPS_RETURN_IF_ERROR(need_same_state(ctx, body->inputs[i + 2], body->outputs[i + 1]));
   for (uint32_t i = 0; i < ctx->output_count; ++i) {
     const rt_type *type = &body->outputs[i + 1]->type;
     if (i >= carried) {
@@ -108,6 +124,8 @@ int32_t rt_infer_rule_scan(rt_infer_context *ctx) {
         "as the node has",
         body->input_count, body->output_count, ctx->input_count, ctx->output_count);
   const uint32_t states = ctx->input_count - (uint32_t)scanned;
+  for (uint32_t i = 0; i < states && i < body->output_count; ++i)
+    OPS_RETURN_IF_ERROR(need_same_state(ctx, body->inputs[i], body->outputs[i]));
   int64_t axis = in_axes && in_count ? in_axes[0] : 0;
   if (axis < 0) axis += rt_infer_rank(ctx, states);
   const rt_dim length =

@@ -509,6 +509,19 @@ def scan_input_count():
             { c = Neg (a) d = Relu (e) }> (s, x) }""")
 
 
+@fault(INVALID, "Loop 'l'", "takes 's' as float and gives it back as 'z', int64", "insert a Cast")
+def loop_changes_type():
+    return model("""(int64 n, bool c, float[2] x) => (y) {
+        [l] y = Loop (n, c, x) <body = b (int64 i, bool k, float[2] s) => (bool k2, int64[2] z)
+            { k2 = Identity (k) z = Cast <to = 7> (s) }> }""")
+
+
+@fault(INVALID, "'a' is declared as float[2] but is string[2]", "correct the declaration")
+def scan_input_type():
+    return model("""(string[3,2] x) => (y) {
+        [s] y = Scan <num_scan_inputs = 1, body = b (float[2] a) => (float[2] c) { c = Neg (a) }> (x) }""")
+
+
 # ---- Functions ---------------------------------------------------------------------------------
 
 LOCAL = '<ir_version: 10, opset_import: ["" : 21, "f" : 1]>'

@@ -35,15 +35,25 @@ int rt_function_takes(const rt_node *node, uint32_t index);
 int32_t rt_function_unknown(const rt_node *node, uint32_t index, const char *what,
                             ops_error *error);
 
+int32_t rt_build_bernoulli(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_cast_like(rt_text *text, const rt_node *node, ops_error *error);
+int32_t rt_build_causal_conv(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_celu(rt_text *text, const rt_node *node, ops_error *error);
+int32_t rt_build_center_crop_pad(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_clip(rt_text *text, const rt_node *node, ops_error *error);
+int32_t rt_build_depth_to_space(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_flex_attention(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_gelu(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_group_normalization(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_layer_normalization(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_log_softmax(rt_text *text, const rt_node *node, ops_error *error);
+int32_t rt_build_negative_log_likelihood(rt_text *text, const rt_node *node, ops_error *error);
+int32_t rt_build_range(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_rms_normalization(rt_text *text, const rt_node *node, ops_error *error);
+int32_t rt_build_rotary_embedding(rt_text *text, const rt_node *node, ops_error *error);
+int32_t rt_build_sequence_map(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_softmax(rt_text *text, const rt_node *node, ops_error *error);
+int32_t rt_build_softmax_cross_entropy(rt_text *text, const rt_node *node, ops_error *error);
+int32_t rt_build_space_to_depth(rt_text *text, const rt_node *node, ops_error *error);
 
 #endif  // RT_FUNCTIONS_TABLE_H_

@@ -12,6 +12,9 @@
 
 // Bodies that depend on the node. `opset` is the one the builder writes for.
 static const rt_function_row builders[] = {
+    {"", "Attention", 23, 18, NULL, rt_build_attention},
+    {"", "Attention", 24, 18, NULL, rt_build_attention},
+    {"", "Attention", 25, 18, NULL, rt_build_attention},
     {"", "Bernoulli", 15, 15, NULL, rt_build_bernoulli},
     {"", "Bernoulli", 22, 22, NULL, rt_build_bernoulli},
     {"", "CastLike", 15, 15, NULL, rt_build_cast_like},
@@ -29,6 +32,7 @@ static const rt_function_row builders[] = {
     {"", "GroupNormalization", 18, 18, NULL, rt_build_group_normalization},
     {"", "GroupNormalization", 21, 21, NULL, rt_build_group_normalization},
     {"", "LayerNormalization", 17, 18, NULL, rt_build_layer_normalization},
+    {"", "LinearAttention", 27, 18, NULL, rt_build_linear_attention},
     {"", "LogSoftmax", 13, 18, NULL, rt_build_log_softmax},
     {"", "NegativeLogLikelihoodLoss", 12, 15, NULL, rt_build_negative_log_likelihood},
     {"", "NegativeLogLikelihoodLoss", 13, 15, NULL, rt_build_negative_log_likelihood},

@@ -35,6 +35,7 @@ int rt_function_takes(const rt_node *node, uint32_t index);
 int32_t rt_function_unknown(const rt_node *node, uint32_t index, const char *what,
                             ops_error *error);
 
+int32_t rt_build_attention(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_bernoulli(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_cast_like(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_causal_conv(rt_text *text, const rt_node *node, ops_error *error);
@@ -46,6 +47,7 @@ int32_t rt_build_flex_attention(rt_text *text, const rt_node *node, ops_error *e
 int32_t rt_build_gelu(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_group_normalization(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_layer_normalization(rt_text *text, const rt_node *node, ops_error *error);
+int32_t rt_build_linear_attention(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_log_softmax(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_negative_log_likelihood(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_range(rt_text *text, const rt_node *node, ops_error *error);

@@ -53,12 +53,20 @@ static const ops_type_info *type_of_constant(rt_builder *b, const rt_constant *c
                              constant->dims);
 }
 
+// NULL where there are none to read. A constant without elements has contents: none.
+static const void *contents_of_constant(const rt_constant *constant) {
+  static const uint64_t nothing = 0;
+  const int is_empty = !constant->sparse && constant->elem_type != OPS_TYPE_STRING &&
+                       constant->element_count == 0;
+  return is_empty ? &nothing : constant->data;
+}
+
 int rt_builder_type(rt_builder *b, const rt_value *value, const ops_type_info **out_type) {
   rt_known *known = &b->plan->known[value->id];
   const rt_constant *constant = rt_value_constant(value);
   if (!known->type && constant) {
     known->type = type_of_constant(b, constant);
-    known->contents = constant->data;
+    known->contents = contents_of_constant(constant);
   }
   *out_type = known->type;
   return known->type != NULL;

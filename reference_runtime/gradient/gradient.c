@@ -285,9 +285,12 @@ static int32_t expand_copy(task *t) {
   // Something reads y, so that expanding its node leaves it in the graph.
   OPS_RETURN_IF_ERROR(add_alias(t, t->y, &t->y));
   for (uint32_t round = 0; first_function(t) && round < RT_FUNCTIONS_MAX_DEPTH; ++round) {
+    // Listed first: what is known of values does not cover those of the new nodes.
+    uint32_t count = 0;
     for (uint32_t i = 0; i < t->slice_count; ++i)
-      if (has_only_function(t, t->slice[i]))
-        OPS_RETURN_IF_ERROR(rt_function_expand(t->slice[i], t->error));
+      if (has_only_function(t, t->slice[i])) t->slice[count++] = t->slice[i];
+    for (uint32_t i = 0; i < count; ++i)
+      OPS_RETURN_IF_ERROR(rt_function_expand(t->slice[i], t->error));
     OPS_RETURN_IF_ERROR(analyse_anew(t));
   }
   return OPS_OK;

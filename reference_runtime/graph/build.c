@@ -437,8 +437,12 @@ const char *rt_build_full_name(rt_builder *b, const rt_scope *s, ops_str name) {
   return full;
 }
 
+// A node without name is called after its operator; in an expanded node, where every value has
+// a telling name, after its first output.
 static const char *node_name(rt_builder *b, const rt_scope *s, const rt_model_node *node) {
-  return rt_build_full_name(b, s, node->name.size || !s->frame ? node->name : node->op_type);
+  if (node->name.size || !s->frame) return rt_build_full_name(b, s, node->name);
+  const int by_output = s->frame->node && node->output_count && node->outputs[0].size;
+  return rt_build_full_name(b, s, by_output ? node->outputs[0] : node->op_type);
 }
 
 // Names of the values that a node makes.

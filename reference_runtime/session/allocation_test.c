@@ -168,8 +168,14 @@ static void sessions_survive_every_failure(void **state) {
   check_scene("sequence", TEST_PROBE, 50);
 }
 
+static void rewrites_survive_every_failure(void **state) {
+  (void)state;
+  check_scene("rewritten", "reference", 500);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(sessions_survive_every_failure),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(rewrites_survive_every_failure),
+                                     cmocka_unit_test(sessions_survive_every_failure),
                                      cmocka_unit_test(control_flow_survives_every_failure)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

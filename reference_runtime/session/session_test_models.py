@@ -192,10 +192,31 @@ def probe(folder):
     write_case(folder, "nobody", [own("Nothing", "x", "y", "the_orphan")], vector, open_vector, (), {"x": x}, {})
 
 
+def rewritten(folder):
+    """Functions that nobody takes, and a derivative: for the failures of allocations."""
+    x = tensor((3, 4))
+    body = helper.make_graph([helper.make_node("Tanh", ["s"], ["t"])], "mod",
+                             [value("s", np.float32, None)], [value("t", np.float32, None)])
+    model = helper.make_model(helper.make_graph(
+        [helper.make_node("Unsqueeze", ["x", "axes"], ["q"]),
+         helper.make_node("FlexAttention", ["q", "q", "q"], ["a"], domain="ai.onnx.preview", score_mod=body),
+         helper.make_node("Mish", ["x"], ["m"]), helper.make_node("ReduceMean", ["m"], ["l"]),
+         helper.make_node("Gradient", ["x"], ["d"], domain="ai.onnx.preview.training", xs=["x"], y="l"),
+         helper.make_node("Add", ["d", "a"], ["y"])], "rewritten",
+        [value("x", np.float32, [3, 4])], [value("y", np.float32, None)],
+        [onnx.numpy_helper.from_array(np.array([0, 1]), "axes")]), ir_version=8,
+        opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.preview", 1),
+                       helper.make_opsetid("ai.onnx.preview.training", 1)])
+    (folder / "rewritten").mkdir(parents=True, exist_ok=True)
+    onnx.save(model, folder / "rewritten" / "model.onnx")
+    np.save(folder / "rewritten" / "in_x.npy", x)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     standard(folder)
     probe(folder)
+    rewritten(folder)
     # What Strict computes needs its constant, which the model holds.
     case = folder / "strict"
     w = onnx.numpy_helper.to_array(onnx.load(case / "model.onnx").graph.initializer[0])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Range from opset 27 on: 16-bit numbers are counted in the type that stash_type states; all
-// others as in opset 11.
+// others as before.
 #include "functions/table.h"
 
 int32_t rt_build_range(rt_text *text, const rt_node *node, ops_error *error) {

@@ -38,7 +38,7 @@ static const rt_function_row builders[] = {
     {"", "NegativeLogLikelihoodLoss", 13, 15, NULL, rt_build_negative_log_likelihood},
     {"", "NegativeLogLikelihoodLoss", 22, 15, NULL, rt_build_negative_log_likelihood},
     {"", "RMSNormalization", 23, 23, NULL, rt_build_rms_normalization},
-    {"", "Range", 27, 11, NULL, rt_build_range},
+    {"", "Range", 27, 13, NULL, rt_build_range},
     {"", "RotaryEmbedding", 23, 18, NULL, rt_build_rotary_embedding},
     {"", "SequenceMap", 17, 17, NULL, rt_build_sequence_map},
     {"", "Softmax", 13, 18, NULL, rt_build_softmax},

@@ -34,7 +34,7 @@ class Model:
 
     def __init__(self, inputs, opset, open_shapes=False):
         self.inputs, self.opset, self.open_shapes = inputs, opset, open_shapes
-        self.nodes, self.constants = [], []
+        self.nodes, self.constants, self.result = [], [], DOUBLE
 
     def add(self, op, inputs, outputs, domain="", **attributes):
         self.nodes.append(helper.make_node(op, inputs, outputs, domain=domain,
@@ -59,7 +59,7 @@ class Model:
     def build(self, outputs):
         inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype),
                                                 self.shape_of(n, a)) for n, a in self.inputs.items()]
-        results = [helper.make_tensor_value_info(n, DOUBLE, None) for n in outputs]
+        results = [helper.make_tensor_value_info(n, self.result, None) for n in outputs]
         graph = helper.make_graph(self.nodes, "test", inputs, results, self.constants)
         return helper.make_model(graph, ir_version=8, opset_imports=[
             helper.make_opsetid("", self.opset), helper.make_opsetid(TRAINING, 1)])
@@ -420,6 +420,7 @@ def of_itself():
 
 def by_integers():
     model = Model({"x": np.array([1, 2])}, 18)
+    model.result = TensorProto.INT64
     model.add("Cast", ["x"], ["y"], to=DOUBLE)
     model.gradient(["x"], "y", ["d0"], name="g")
     return model

@@ -3,6 +3,7 @@
 """Compares inferred types and shapes with independent sources.
 
 usage: compare_shapes.py GRAPH_DUMP SUITE|models [NAME...]
+       compare_shapes.py GRAPH_DUMP programs [COUNT]
        compare_shapes.py GRAPH_DUMP rules OPSRUN
 
 SUITE   node, simple, pytorch-converted or pytorch-operator of the onnx package. Each model is inferred
@@ -16,6 +17,8 @@ SUITE   node, simple, pytorch-converted or pytorch-operator of the onnx package.
         as onnx.shape_inference (strict, with data propagation) knows it, bodies included.
 models  the light models of onnx and the networks of rapidocr-onnxruntime: likewise, and with a
         symbol as batch, each value must have the shape that it has in onnxruntime.
+programs  random computations with shapes, of 40 steps each: what is known of their elements must be
+        what onnxruntime computes, and all of it known where the sizes of the inputs are numbers.
 rules   every com.microsoft operator that `opsrun providers` shows has a rule.
 
 Exit 0: nothing contradicts, nothing is less known; 1 else; 2 wrong use.
@@ -33,6 +36,7 @@ import onnx
 from onnx import shape_inference
 
 import shape_cases
+import shape_programs
 from shape_cases import Type, dump_all, hide_results, type_of
 
 # Operators with outputs whose size depends on the contents of inputs that are no shapes.
@@ -87,7 +91,7 @@ class Tally:
         return None
 
     def show(self):
-        print(f"  {self.source}: {self.values} values, {self.dims} dimensions, of which we know "
+        print(f"  {self.source}: {self.values} values, {self.dims} dimensions or elements, of which we know "
               f"{self.known}; less known {self.gaps}, contradicted {self.wrong}")
         for text in self.texts[:SHOWN]:
             print(f"    {text}")
@@ -329,6 +333,52 @@ def run_models(tool, names):
     return good
 
 
+# --- Programs ------------------------------------------------------------------------------------
+
+
+def judge_contents(tally, label, name, found, actual, exact):
+    """Compares what is known of the elements of a value with those of a run."""
+    want = [int(v) for v in np.asarray(actual).reshape(-1)]
+    text = f"{name}: found {found} = {found.contents}, onnxruntime has {want}"
+    tally.values += 1
+    if found.contents is None or len(found.contents) != len(want):
+        return tally.report(label, text, "gaps") if exact else None
+    for have, right in zip(found.contents, want):
+        tally.dims += 1
+        number = re.fullmatch(r"-?\d+", have)
+        tally.known += number is not None
+        if number and int(have) != right:
+            return tally.report(label, text, "wrong")
+        if exact and not number:
+            return tally.report(label, text, "gaps")
+    return None
+
+
+def run_programs(tool, count):
+    programs = [shape_programs.make_program(seed) for seed in range(count)]
+    actual = [shape_programs.run(program) for program in programs]
+    settings = sorted({s for program in programs for s in shape_programs.settings(program)})
+    good = count > 0
+    for symbolic in (False, True):
+        tally = Tally("a run of onnxruntime")
+        with tempfile.TemporaryDirectory() as scratch:
+            paths = [os.path.join(scratch, f"{i}.onnx") for i in range(count)]
+            for path, program in zip(paths, programs):
+                onnx.save(program.model(symbolic), path)
+            answers = dump_all(tool, paths, settings)
+        for seed, (answer, values) in enumerate(zip(answers, actual)):
+            label = f"program {seed}"
+            for text in answer.errors:
+                tally.report(label, text, "wrong")
+            for name, value in values.items():
+                found = answer.values.get(name, Type("?"))
+                tally.compare(label, name, found, Type(found.text, list(value.shape)), False)
+                judge_contents(tally, label, name, found, value, not symbolic)
+        print(f"{count} programs, sizes are {'symbols' if symbolic else 'numbers'}")
+        good = tally.show() and good
+    return good
+
+
 # --- Rules ---------------------------------------------------------------------------------------
 
 
@@ -343,12 +393,14 @@ def run_rules(tool, opsrun):
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[2] not in shape_cases.SUITES + ["models", "rules"]:
+    if len(sys.argv) < 3 or sys.argv[2] not in shape_cases.SUITES + ["models", "programs", "rules"]:
         print(__doc__, file=sys.stderr)
         sys.exit(2)
     tool, kind, rest = sys.argv[1], sys.argv[2], sys.argv[3:]
     if kind == "rules":
         good = run_rules(tool, rest[0])
+    elif kind == "programs":
+        good = run_programs(tool, int(rest[0]) if rest else 300)
     elif kind == "models":
         good = run_models(tool, set(rest))
     else:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A tool of the tests: loads a model, infers, and prints one line "name<TAB>type" for every
-// value, or with --print the whole graph. --set=NAME=NUMBER gives a symbol a value; dimensions
-// that follow from such values are printed as numbers. Of several models each begins with a
-// line
+// value, with its contents as far as they are known, or with --print the whole graph.
+// --set=NAME=NUMBER gives a symbol a value; dimensions that follow from such values are printed
+// as numbers. Of several models each begins with a line
 // "== PATH"; notes and errors go to the same stream as "note<TAB>text" and "error<TAB>text".
 // Exit code 1 if one failed.
 #include <ops_support/error.h>
@@ -55,6 +55,21 @@ static rt_type evaluated(const rt_symbols *symbols, const rt_type *type, const i
   return result;
 }
 
+// What is known of a value's elements, as one more column: "= 2,N,?".
+static void print_contents(const rt_symbols *symbols, const rt_value *value,
+                           const int64_t *values) {
+  char text[512];
+  if (value->contents_count >= 0) printf("\t= ");
+  for (int64_t i = 0; i < value->contents_count; ++i) {
+    rt_dim dim = value->contents[i];
+    int64_t number;
+    if (rt_dim_evaluate(symbols, dim, values, rt_symbols_count(symbols), &number))
+      dim = rt_dim_const(number);
+    printf("%s%s", i ? "," : "", rt_dim_format(symbols, dim, text, sizeof text));
+  }
+  putchar('\n');
+}
+
 // Of the graphs around a value: "a/then_branch/".
 #define MAX_PREFIX 1024
 
@@ -72,8 +87,8 @@ static void print_values(const rt_graph *graph, const request *what, const char 
   }
   for (const rt_value *value = graph->first_value; value; value = value->next) {
     const rt_type type = evaluated(symbols, &value->type, values, dims);
-    printf("%s%s\t%s\n", prefix, value->name,
-           rt_type_format(symbols, &type, text, sizeof text));
+    printf("%s%s\t%s", prefix, value->name, rt_type_format(symbols, &type, text, sizeof text));
+    print_contents(symbols, value, values);
   }
   free(values);
   print_bodies(graph, what, prefix);

@@ -150,6 +150,60 @@ static void loops_keep_what_an_iteration_preserves(void **state) {
   rt_graph_destroy(g);
 }
 
+// The first element has length 3, an iteration adds one of length 4: no length holds for all.
+static void carried_sequences_may_get_other_elements(void **state) {
+  (void)state;
+  rt_graph *g = make_graph(), *body;
+  rt_value *count = input_of_type(g, "count", OPS_TYPE_INT64, ""), *in[3], *none = NULL;
+  rt_value *start = OUT(g, "SequenceConstruct", 11, {input(g, "a", "3")});
+  rt_value *other = input(g, "b", "4"), *inner;
+  assert_int_equal(rt_graph_create_body(g, "body", &body, NULL), OPS_OK);
+  for (int i = 0; i < 3; ++i)
+    assert_int_equal(rt_graph_add_input(body, "in", NULL, &in[i], NULL), OPS_OK);
+  assert_int_equal(rt_graph_add_capture(body, other, &inner, NULL), OPS_OK);
+  rt_value *longer = OUT(body, "SequenceInsert", 11, {in[2], inner});
+  assert_int_equal(rt_graph_add_output(body, NULL, in[1], NULL, NULL), OPS_OK);
+  assert_int_equal(rt_graph_add_output(body, NULL, longer, NULL, NULL), OPS_OK);
+  rt_value *all =
+      OUT(g, "Loop", 13, {count, none, start}, .input_count = 3,
+          .attrs = {{.name = "body", .kind = RT_ATTR_GRAPH, .count = 1, .graphs = &body}});
+  infer(g);
+  assert_type(start, "seq(float[3])");
+  assert_type(all, "seq(float[...])");
+  rt_graph_destroy(g);
+}
+
+// What elements share is kept: an axis, a rank, or no more than the type.
+static void sequences_keep_what_elements_share(void **state) {
+  (void)state;
+  rt_graph *g = make_graph();
+  rt_value *a = input(g, "a", "N,3,4"), *b = input(g, "b", "M,3,4"), *c = input(g, "c", "3");
+  rt_value *list = OUT(g, "SequenceConstruct", 11, {a, b});
+  rt_value *same = OUT(g, "SequenceConstruct", 11, {a, a});
+  rt_value *mixed = OUT(g, "SequenceInsert", 11, {list, c});
+  rt_value *one = OUT(g, "SequenceAt", 11, {same, input_of_type(g, "i", OPS_TYPE_INT64, "")});
+  rt_value *stack =
+      OUT(g, "ConcatFromSequence", 11, {same}, .attrs = {I("axis", -1), I("new_axis", 1)});
+  rt_value *joined = OUT(g, "ConcatFromSequence", 11, {list}, .attrs = {I("axis", 1)});
+  rt_value *parts =
+      OUT(g, "SplitToSequence", 11, {a}, .attrs = {I("axis", 2), I("keepdims", 0)});
+  rt_value *holder = OUT(g, "Optional", 15, {same});
+  rt_value *held = OUT(g, "OptionalGetElement", 18, {holder});
+  infer(g);
+  assert_type(list, "seq(float[?,3,4])");
+  assert_type(mixed, "seq(float[...])");
+  assert_type(one, "float[N,3,4]");
+  assert_int_equal(stack->type.rank, 4);
+  assert_true(rt_dim_is_value(stack->type.dims[2], 4));
+  assert_false(rt_dim_is_const(stack->type.dims[3]));
+  assert_int_equal(joined->type.rank, 3);
+  assert_true(rt_dim_is_value(joined->type.dims[2], 4));
+  assert_type(parts, "seq(float[N,3])");
+  assert_type(holder, "optional(seq(float[N,3,4]))");
+  assert_type(held, "seq(float[N,3,4])");
+  rt_graph_destroy(g);
+}
+
 static rt_graph *branch(rt_graph *g, rt_value *captured, const char *op, int64_t axis) {
   rt_graph *body;
   rt_value *inner;
@@ -320,6 +374,8 @@ int main(void) {
       cmocka_unit_test(open_dimensions_get_symbols),
       cmocka_unit_test(declarations_fill_and_are_checked),
       cmocka_unit_test(loops_keep_what_an_iteration_preserves),
+      cmocka_unit_test(carried_sequences_may_get_other_elements),
+      cmocka_unit_test(sequences_keep_what_elements_share),
       cmocka_unit_test(branches_merge),
       cmocka_unit_test(a_branch_never_taken_may_be_wrong),
       cmocka_unit_test(errors_name_what_is_wrong),

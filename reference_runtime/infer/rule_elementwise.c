@@ -35,9 +35,41 @@ static rt_dim divide(const rt_infer_context *ctx, rt_dim a, rt_dim b) {
   return rt_dim_floor_div(ctx->symbols, a, b);
 }
 
+// The sign of the divisor, as floor(a/b) leaves it; with fmod that of the dividend, which is
+// the same for numbers >= 0.
 static rt_dim modulo(const rt_infer_context *ctx, rt_dim a, rt_dim b) {
-  if (!at_least(ctx, a, 0) || !at_least(ctx, b, 1)) return rt_dim_unknown();
+  const int truncates = rt_infer_attr(ctx, "fmod", 0) != 0 || is_float(rt_infer_elem(ctx, 0));
+  if (truncates && (!at_least(ctx, a, 0) || !at_least(ctx, b, 1))) return rt_dim_unknown();
   return rt_dim_mod(ctx->symbols, a, b);
+}
+
+// Of numbers only, and as long as the result is exact.
+static rt_dim power(rt_dim base, rt_dim exponent) {
+  int64_t result = 1;
+  if (!rt_dim_is_const(base) || !rt_dim_is_const(exponent) || exponent.value < 0 ||
+      exponent.value > 62) {
+    return rt_dim_unknown();
+  }
+  for (int64_t i = 0; i < exponent.value; ++i)
+    if (__builtin_mul_overflow(result, base.value, &result)) return rt_dim_unknown();
+  return rt_dim_const(result);
+}
+
+static rt_dim negate(rt_dim truth) {
+  return rt_dim_is_const(truth) ? rt_dim_const(truth.value == 0) : rt_dim_unknown();
+}
+
+// And, Or: one side may decide. `decisive` is the truth that does.
+static rt_dim either(rt_dim a, rt_dim b, int64_t decisive) {
+  if (rt_dim_is_value(a, decisive) || rt_dim_is_value(b, decisive))
+    return rt_dim_const(decisive);
+  if (rt_dim_is_value(a, !decisive)) return b;
+  return rt_dim_is_value(b, !decisive) ? a : rt_dim_unknown();
+}
+
+static rt_dim is_true(const rt_infer_context *ctx, rt_dim a) {
+  if (rt_dim_is_const(a)) return rt_dim_const(a.value != 0);
+  return at_least(ctx, a, 1) ? rt_dim_const(1) : rt_dim_unknown();
 }
 
 // 1, 0, or unknown.
@@ -58,6 +90,8 @@ static rt_dim is_equal(const rt_infer_context *ctx, rt_dim a, rt_dim b) {
 
 static rt_dim compute(const rt_infer_context *ctx, rt_dim a, rt_dim b) {
   rt_symbols *s = ctx->symbols;
+  if (ctx->param == RT_INFER_AND) return either(a, b, 0);
+  if (ctx->param == RT_INFER_OR) return either(a, b, 1);
   if (rt_dim_is_unknown(a) || rt_dim_is_unknown(b)) return rt_dim_unknown();
   switch (ctx->param) {
     case RT_INFER_ADD:
@@ -80,25 +114,37 @@ static rt_dim compute(const rt_infer_context *ctx, rt_dim a, rt_dim b) {
       return is_less(ctx, a, b);
     case RT_INFER_GREATER:
       return is_less(ctx, b, a);
+    case RT_INFER_LESS_EQUAL:
+      return negate(is_less(ctx, b, a));
+    case RT_INFER_GREATER_EQUAL:
+      return negate(is_less(ctx, a, b));
+    case RT_INFER_XOR:
+      return is_equal(ctx, a, b).expr == RT_DIM_CONSTANT ? negate(is_equal(ctx, a, b))
+                                                         : rt_dim_unknown();
+    case RT_INFER_POW:
+      return power(a, b);
     default:
       return rt_dim_unknown();
   }
 }
 
-// Contents of output 0 from those of two inputs of rank 0 or 1.
+// Contents of output 0 from those of two inputs or more, of rank 0 or 1.
 static void compute_contents(rt_infer_context *ctx) {
-  rt_dim a[RT_INFER_MAX_CONTENTS], b[RT_INFER_MAX_CONTENTS];
-  if (ctx->param == RT_INFER_NOTHING || ctx->param == RT_INFER_MIXED || !ctx->output_count ||
-      ctx->outputs[0].type.rank > 1) {
+  rt_dim all[RT_INFER_MAX_CONTENTS], next[RT_INFER_MAX_CONTENTS];
+  if (ctx->param == RT_INFER_NOTHING || !ctx->output_count || ctx->outputs[0].type.rank > 1) {
     return;
   }
-  const int64_t na = rt_infer_contents(ctx, 0, a), nb = rt_infer_contents(ctx, 1, b);
-  if (na < 0 || nb < 0 || (na != nb && na != 1 && nb != 1)) return;
-  const int64_t count = na == 1 ? nb : na;
-  rt_dim *out = rt_infer_set_contents(ctx, 0, count);
-  for (int64_t i = 0; out && i < count; ++i) {
-    out[i] = compute(ctx, a[na == 1 ? 0 : i], b[nb == 1 ? 0 : i]);
+  int64_t count = rt_infer_contents(ctx, 0, all);
+  for (uint32_t k = 1; k < ctx->input_count; ++k) {
+    const int64_t more = rt_infer_contents(ctx, k, next);
+    if (count < 0 || more < 0 || (count != more && count != 1 && more != 1)) return;
+    const int64_t longer = count == 1 ? more : count;
+    for (int64_t i = longer - 1; i >= 0; --i)
+      all[i] = compute(ctx, all[count == 1 ? 0 : i], next[more == 1 ? 0 : i]);
+    count = longer;
   }
+  rt_dim *out = rt_infer_set_contents(ctx, 0, count);
+  if (out && count > 0) memcpy(out, all, (size_t)count * sizeof *out);
 }
 
 // --- One input -------------------------------------------------------------------------------
@@ -123,7 +169,11 @@ int32_t rt_infer_rule_integral(rt_infer_context *ctx) {
         out[i] = rt_dim_max(ctx->symbols, in[i], negated);
         break;
       case RT_INFER_NOT:
-        if (rt_dim_is_const(in[i])) out[i] = rt_dim_const(in[i].value == 0);
+        out[i] = negate(in[i]);
+        break;
+      case RT_INFER_SIGN:
+        out[i] = rt_dim_is_const(in[i]) ? rt_dim_const((in[i].value > 0) - (in[i].value < 0))
+                                        : is_true(ctx, in[i]);
         break;
       default:
         out[i] = in[i];
@@ -161,6 +211,16 @@ static int64_t named_type(const rt_infer_context *ctx) {
   return 0;
 }
 
+// What does not fit the type is forgotten later.
+static void cast_contents(rt_infer_context *ctx, int32_t to) {
+  if (to == OPS_TYPE_STRING || to == OPS_TYPE_UNDEFINED) return;
+  rt_infer_copy_contents(ctx, 0, 0);
+  if (to != OPS_TYPE_BOOL || ctx->output_count == 0) return;
+  rt_infer_output *out = &ctx->outputs[0];
+  for (int64_t i = 0; i < out->contents_count; ++i)
+    out->contents[i] = is_true(ctx, out->contents[i]);
+}
+
 int32_t rt_infer_rule_cast(rt_infer_context *ctx) {
   const int64_t to = ctx->op->opset < 6 ? named_type(ctx) : rt_infer_attr(ctx, "to", 0);
   if (to <= 0 || to >= OPS_TYPE_COUNT) {
@@ -168,15 +228,13 @@ int32_t rt_infer_rule_cast(rt_infer_context *ctx) {
                          (long long)to, ctx->op->opset < 6 ? "the name" : "the number");
   }
   OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, (int32_t)to, 0));
-  if (to != OPS_TYPE_BOOL && to != OPS_TYPE_STRING) {
-    rt_infer_copy_contents(ctx, 0, 0);
-  }
+  cast_contents(ctx, (int32_t)to);
   return OPS_OK;
 }
 
 int32_t rt_infer_rule_cast_like(rt_infer_context *ctx) {
   OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, rt_infer_elem(ctx, 1), 0));
-  if (rt_infer_elem(ctx, 1) == OPS_TYPE_INT64) rt_infer_copy_contents(ctx, 0, 0);
+  cast_contents(ctx, rt_infer_elem(ctx, 1));
   return OPS_OK;
 }
 
@@ -199,6 +257,22 @@ int32_t rt_infer_rule_bit_cast(rt_infer_context *ctx) {
   return rt_infer_copy_shape(ctx, 0, (int32_t)to, 0);
 }
 
+// min(max(x, low), high), as the specification has it where low > high.
+static void clip_contents(rt_infer_context *ctx) {
+  rt_dim low[RT_INFER_MAX_CONTENTS], high[RT_INFER_MAX_CONTENTS];
+  const int has_low = rt_infer_has(ctx, 1), has_high = rt_infer_has(ctx, 2);
+  if ((has_low && rt_infer_contents(ctx, 1, low) != 1) ||
+      (has_high && rt_infer_contents(ctx, 2, high) != 1) || ctx->output_count == 0) {
+    return;
+  }
+  rt_infer_copy_contents(ctx, 0, 0);
+  rt_infer_output *out = &ctx->outputs[0];
+  for (int64_t i = 0; i < out->contents_count; ++i) {
+    if (has_low) out->contents[i] = rt_dim_max(ctx->symbols, out->contents[i], *low);
+    if (has_high) out->contents[i] = rt_dim_min(ctx->symbols, out->contents[i], *high);
+  }
+}
+
 int32_t rt_infer_rule_clip(rt_infer_context *ctx) {
   OPS_RETURN_IF_ERROR(rt_infer_need_same_elem(ctx, 0, "input", 1, "min"));
   OPS_RETURN_IF_ERROR(rt_infer_need_same_elem(ctx, 0, "input", 2, "max"));
@@ -206,7 +280,9 @@ int32_t rt_infer_rule_clip(rt_infer_context *ctx) {
     OPS_RETURN_IF_ERROR(rt_infer_need_rank(ctx, 1, "min", 0));
     OPS_RETURN_IF_ERROR(rt_infer_need_rank(ctx, 2, "max", 0));
   }
-  return rt_infer_copy_shape(ctx, 0, rt_infer_elem(ctx, 0), 0);
+  OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, rt_infer_elem(ctx, 0), 0));
+  if (ctx->op->opset >= 11) clip_contents(ctx);
+  return OPS_OK;
 }
 
 // The mask has the data's type up to version 9, bool from then on.
@@ -240,10 +316,10 @@ static int32_t broadcast_inputs(rt_infer_context *ctx, uint32_t first, uint32_t 
 
 int32_t rt_infer_rule_binary(rt_infer_context *ctx) {
   const int32_t elem = rt_infer_elem(ctx, 0);
-  if (ctx->param != RT_INFER_MIXED) {
+  if (ctx->param != RT_INFER_POW) {
     OPS_RETURN_IF_ERROR(rt_infer_need_same_elem(ctx, 0, "A", 1, "B"));
   }
-  const int use_second = !elem && ctx->param != RT_INFER_MIXED;
+  const int use_second = !elem && ctx->param != RT_INFER_POW;
   OPS_RETURN_IF_ERROR(broadcast_inputs(ctx, 0, 2, use_second ? rt_infer_elem(ctx, 1) : elem));
   compute_contents(ctx);
   return OPS_OK;
@@ -285,8 +361,12 @@ int32_t rt_infer_rule_variadic(rt_infer_context *ctx) {
     if (!elem) elem = rt_infer_elem(ctx, i);
   }
   OPS_RETURN_IF_ERROR(broadcast_inputs(ctx, 0, ctx->input_count, elem));
-  if (ctx->input_count == 2) compute_contents(ctx);
+  compute_contents(ctx);
   return OPS_OK;
+}
+
+static int64_t longest(int64_t a, int64_t b) {
+  return a == 1 || b < 0 ? b : a < 0 || b == 1 ? a : a == b ? a : -1;
 }
 
 static void where_contents(rt_infer_context *ctx) {
@@ -295,8 +375,7 @@ static void where_contents(rt_infer_context *ctx) {
   const int64_t nc = rt_infer_contents(ctx, 0, c), nx = rt_infer_contents(ctx, 1, x);
   const int64_t ny = rt_infer_contents(ctx, 2, y);
   if (nc < 0 || nx < 0 || ny < 0) return;
-  const int64_t most = nc > nx ? (nc > ny ? nc : ny) : (nx > ny ? nx : ny);
-  const int64_t count = nc == 0 || nx == 0 || ny == 0 ? 0 : most;
+  const int64_t count = longest(longest(nc, nx), ny);
   rt_dim *out = rt_infer_set_contents(ctx, 0, count);
   for (int64_t i = 0; out && i < count; ++i) {
     const rt_dim condition = c[nc == 1 ? 0 : i];

@@ -20,6 +20,12 @@
 #define RT_INFER_NOT 12
 #define RT_INFER_LESS 13
 #define RT_INFER_GREATER 14
-#define RT_INFER_MIXED 15  // binary whose second input may have a type of its own
+#define RT_INFER_POW 15  // the second input may have a type of its own
+#define RT_INFER_LESS_EQUAL 16
+#define RT_INFER_GREATER_EQUAL 17
+#define RT_INFER_AND 18
+#define RT_INFER_OR 19
+#define RT_INFER_XOR 20
+#define RT_INFER_SIGN 21
 
 #endif  // RT_INFER_RULE_ELEMENTWISE_H_

@@ -3,9 +3,31 @@
 // Reductions, and operators whose output size depends on data.
 #include <string.h>
 
+#include "infer/rule_elementwise.h"
 #include "infer/rules.h"
 
-// param: the first version in which `axes` is an input; what is read is what is there.
+// Of a vector or scalar that is known; param says what is computed, 0: nothing.
+static void reduce_contents(rt_infer_context *ctx, int reduces) {
+  rt_dim in[RT_INFER_MAX_CONTENTS], result;
+  rt_symbols *s = ctx->symbols;
+  const int64_t count = rt_infer_contents(ctx, 0, in);
+  if (count < 0 || rt_infer_rank(ctx, 0) > 1 || ctx->param == RT_INFER_NOTHING) return;
+  if (!reduces) {
+    rt_infer_copy_contents(ctx, 0, 0);
+    return;
+  }
+  if (count == 0 && (ctx->param == RT_INFER_MIN || ctx->param == RT_INFER_MAX)) return;
+  result = count > 0 ? in[0] : rt_dim_const(ctx->param == RT_INFER_MUL);
+  for (int64_t i = 1; i < count; ++i) {
+    result = ctx->param == RT_INFER_MUL   ? rt_dim_mul(s, result, in[i])
+             : ctx->param == RT_INFER_ADD ? rt_dim_add(s, result, in[i])
+             : ctx->param == RT_INFER_MIN ? rt_dim_min(s, result, in[i])
+                                          : rt_dim_max(s, result, in[i]);
+  }
+  rt_dim *out = rt_infer_set_contents(ctx, 0, 1);
+  if (out) *out = result;
+}
+
 int32_t rt_infer_rule_reduce(rt_infer_context *ctx) {
   const int32_t rank = rt_infer_rank(ctx, 0), elem = rt_infer_elem(ctx, 0);
   const int keep = rt_infer_attr(ctx, "keepdims", 1) != 0;
@@ -28,17 +50,7 @@ int32_t rt_infer_rule_reduce(rt_infer_context *ctx) {
       rt_infer_set_dim(ctx, 0, at++, rt_dim_const(1));
     }
   }
-  // Products and sums of shapes.
-  rt_dim in[RT_INFER_MAX_CONTENTS];
-  const int64_t length = rt_infer_contents(ctx, 0, in);
-  if (rank == 1 && mask && length >= 0 && ctx->param != 0) {
-    rt_dim *out = rt_infer_set_contents(ctx, 0, 1);
-    if (out) *out = rt_dim_const(ctx->param == 2);
-    for (int64_t i = 0; out && i < length; ++i) {
-      *out = ctx->param == 2 ? rt_dim_mul(ctx->symbols, *out, in[i])
-                             : rt_dim_add(ctx->symbols, *out, in[i]);
-    }
-  }
+  reduce_contents(ctx, rank == 0 || mask != 0);
   return OPS_OK;
 }
 
@@ -99,6 +111,10 @@ int32_t rt_infer_rule_non_zero(rt_infer_context *ctx) {
   OPS_RETURN_IF_ERROR(rt_infer_set_tensor(ctx, 0, OPS_TYPE_INT64, 2));
   // A scalar counts as a vector of one element.
   if (rank >= 0) rt_infer_set_dim(ctx, 0, 0, rt_dim_const(rank == 0 ? 1 : rank));
+  int64_t values[RT_INFER_MAX_CONTENTS], found = 0;
+  const int64_t count = rt_infer_ints(ctx, 0, values, RT_INFER_MAX_CONTENTS);
+  for (int64_t i = 0; i < count; ++i) found += values[i] != 0;
+  if (count >= 0) rt_infer_set_dim(ctx, 0, 1, rt_dim_const(found));
   return OPS_OK;
 }
 

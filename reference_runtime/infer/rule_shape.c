@@ -252,6 +252,16 @@ int32_t rt_infer_rule_tile(rt_infer_context *ctx) {
   for (int32_t i = 0; count >= 0 && i < rank; ++i) {
     rt_infer_set_dim(ctx, 0, i, rt_dim_mul(ctx->symbols, rt_infer_dim(ctx, 0, i), repeats[i]));
   }
+  rt_dim in[RT_INFER_MAX_CONTENTS];
+  const int64_t length = rank == 1 ? rt_infer_contents(ctx, 0, in) : -1;
+  const int64_t most = RT_INFER_MAX_CONTENTS;
+  if (length < 0 || count != 1 || !rt_dim_is_const(repeats[0]) || repeats[0].value < 0 ||
+      (length > 0 && repeats[0].value > most / length)) {
+    return OPS_OK;
+  }
+  const int64_t total = length > 0 ? length * repeats[0].value : 0;
+  rt_dim *out = rt_infer_set_contents(ctx, 0, total);
+  for (int64_t i = 0; out && i < total; ++i) out[i] = in[i % length];
   return OPS_OK;
 }
 

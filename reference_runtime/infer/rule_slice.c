@@ -254,7 +254,11 @@ static rt_dim clamp_bound(rt_symbols *s, rt_dim bound, rt_dim n, int64_t low, in
     const rt_dim minus = rt_dim_sub(s, rt_dim_const(0), bound);
     if (!rt_dim_lower_bound(s, minus, &least) || least < 1) return rt_dim_unknown();
   }
-  return rt_dim_max(s, rt_dim_add(s, n, bound), lowest);
+  const rt_dim at = rt_dim_add(s, n, bound);
+  if (rt_dim_equal(at, highest)) return highest;
+  const rt_dim raised = rt_dim_max(s, at, lowest);
+  // An empty axis has no last element: the upper end is what counts.
+  return low > high ? rt_dim_min(s, raised, highest) : raised;
 }
 
 static rt_dim slice_size(rt_symbols *s, const bounds *b, int32_t i, rt_dim n,
@@ -303,6 +307,26 @@ int32_t rt_infer_rule_slice(rt_infer_context *ctx) {
 
 // --- Pad -------------------------------------------------------------------------------------
 
+// A vector that is padded with a value.
+static void pad_contents(rt_infer_context *ctx, const rt_dim *pads) {
+  rt_dim in[RT_INFER_MAX_CONTENTS], fill[RT_INFER_MAX_CONTENTS] = {rt_dim_const(0)};
+  const ops_str mode = rt_attrs_string(&ctx->op->attrs, "mode");
+  const int64_t count = rt_infer_contents(ctx, 0, in), most = RT_INFER_MAX_CONTENTS;
+  if (count < 0 || ctx->op->opset < 11 || !rt_dim_is_const(pads[0]) ||
+      !rt_dim_is_const(pads[1]) || pads[0].value < 0 || pads[1].value < 0 ||
+      pads[0].value > most || pads[1].value > most ||
+      (mode.size && !rt_attrs_string_is(&ctx->op->attrs, "mode", "constant")) ||
+      (rt_infer_has(ctx, 2) && rt_infer_contents(ctx, 2, fill) != 1)) {
+    return;
+  }
+  const int64_t total = count + pads[0].value + pads[1].value;
+  rt_dim *out = rt_infer_set_contents(ctx, 0, total);
+  for (int64_t i = 0; out && i < total; ++i) {
+    const int64_t at = i - pads[0].value;
+    out[i] = at >= 0 && at < count ? in[at] : fill[0];
+  }
+}
+
 // pads: attribute before version 11 (paddings in version 1), input 1 from then on; axes, input
 // 3, since version 18.
 int32_t rt_infer_rule_pad(rt_infer_context *ctx) {
@@ -339,6 +363,7 @@ int32_t rt_infer_rule_pad(rt_infer_context *ctx) {
     }
     rt_infer_set_dim(ctx, 0, axes[i], size);
   }
+  if (rank == 1 && axis_count == 1 && count == 2) pad_contents(ctx, pads);
   return OPS_OK;
 }
 
@@ -377,7 +402,9 @@ int32_t rt_infer_rule_gather(rt_infer_context *ctx) {
 int32_t rt_infer_rule_gather_elements(rt_infer_context *ctx) {
   const int32_t rank = rt_infer_rank(ctx, 0);
   if (rank >= 0) OPS_RETURN_IF_ERROR(rt_infer_need_rank(ctx, 1, "indices", rank));
-  return rt_infer_copy_shape(ctx, 0, rt_infer_elem(ctx, 0), 1);
+  OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, rt_infer_elem(ctx, 0), 1));
+  gather_contents(ctx);
+  return OPS_OK;
 }
 
 // indices.shape[:-1] + data.shape[batch_dims + indices.shape[-1]:]
@@ -406,14 +433,33 @@ int32_t rt_infer_rule_gather_nd(rt_infer_context *ctx) {
   return OPS_OK;
 }
 
+// What the condition keeps of a vector.
+static void compress_contents(rt_infer_context *ctx) {
+  rt_dim in[RT_INFER_MAX_CONTENTS], kept[RT_INFER_MAX_CONTENTS];
+  int64_t condition[RT_INFER_MAX_CONTENTS], total = 0;
+  const int64_t count = rt_infer_rank(ctx, 0) == 1 ? rt_infer_contents(ctx, 0, in) : -1;
+  const int64_t length = rt_infer_ints(ctx, 1, condition, RT_INFER_MAX_CONTENTS);
+  if (count < 0 || length < 0) return;
+  for (int64_t i = 0; i < length && i < count; ++i)
+    if (condition[i]) kept[total++] = in[i];
+  rt_infer_set_dim(ctx, 0, 0, rt_dim_const(total));
+  rt_dim *out = rt_infer_set_contents(ctx, 0, total);
+  if (out && total > 0) memcpy(out, kept, (size_t)total * sizeof *out);
+}
+
 // The length of the axis depends on the condition.
 int32_t rt_infer_rule_compress(rt_infer_context *ctx) {
   const int32_t rank = rt_infer_rank(ctx, 0), elem = rt_infer_elem(ctx, 0);
   int32_t axis;
-  if (!rt_attrs_find(&ctx->op->attrs, "axis")) return rt_infer_set_tensor(ctx, 0, elem, 1);
+  if (!rt_attrs_find(&ctx->op->attrs, "axis")) {
+    OPS_RETURN_IF_ERROR(rt_infer_set_tensor(ctx, 0, elem, 1));
+    compress_contents(ctx);
+    return OPS_OK;
+  }
   OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, elem, 0));
   if (rank < 0) return OPS_OK;
   OPS_RETURN_IF_ERROR(rt_infer_axis(ctx, rt_infer_attr(ctx, "axis", 0), rank, &axis));
   rt_infer_set_dim(ctx, 0, axis, rt_dim_unknown());
+  compress_contents(ctx);
   return OPS_OK;
 }

@@ -51,14 +51,14 @@ int32_t rt_infer_matmul(rt_infer_context *ctx, uint32_t a, uint32_t b, int32_t e
   X(range) X(eye_like) X(random) X(random_like) X(multinomial) X(resize) X(upsample)       \
   X(grid_sample) X(rnn) X(einsum) X(affine_grid) X(col2im) X(center_crop_pad)              \
   X(max_unpool) X(window) X(loss) X(attention) X(if) X(loop) X(scan)                       \
-  X(sequence_construct) X(sequence_empty) X(sequence_at) X(sequence_insert) X(sequence_erase) X(scalar)        \
+  X(sequence_construct) X(sequence_empty) X(sequence_at) X(sequence_insert) X(sequence_erase) X(scalar)\
   X(sequence_concat) X(sequence_split) X(sequence_map) X(optional) X(optional_element)     \
   X(array_feature_extractor) X(feature_vectorizer) X(category_mapper) X(label_encoder)     \
   X(one_hot_encoder) X(classifier) X(svm_classifier) X(regressor) X(cast_map)              \
   X(dict_vectorizer) X(zip_map) X(optimizer) X(gradient) X(dft) X(stft)                    \
   X(mel_weight_matrix) X(string_split) X(string_normalizer) X(tf_idf_vectorizer)           \
   X(image_decoder) X(flex_attention) X(linear_attention) X(causal_conv) X(same_shapes)     \
-  X(bit_cast) X(scan_batches)                                                           \
+  X(bit_cast) X(scan_batches) X(scatter) X(cumulate)                                       \
   X(skip_norm) X(embed_norm) X(microsoft_attention) X(multi_head_attention)                \
   X(group_query_attention)                                                                 \
   X(fused_matmul)

@@ -204,6 +204,24 @@ static void texts(void **state) {
   check_rows(g, "", rows, sizeof rows / sizeof *rows);
 }
 
+// numpy: np.empty(0)[-1:-9:-1].shape is (0,), np.empty(3)[-9::-1] has no element, but the text
+// of Slice clamps the start to 0 first: one element, as in onnxruntime.
+static void slices_from_the_end(void **state) {
+  (void)state;
+  rt_graph *g = make_graph();
+  row rows[] = {
+      {{"Slice", 13, {input(g, "e", "0"), INTS(g, -2), INTS(g, -9), INTS(g, 0), INTS(g, -1)}},
+       {"float[0]"}},
+      {{"Slice", 13, {input(g, "v", "3"), INTS(g, -9), INTS(g, -9), INTS(g, 0), INTS(g, -1)}},
+       {"float[1]"}},
+      {{"Slice",
+        13,
+        {input(g, "n", "N"), INTS(g, -1), INTS(g, INT64_MIN), INTS(g, 0), INTS(g, -1)}},
+       {"float[N]"}},
+  };
+  check_rows(g, "", rows, sizeof rows / sizeof *rows);
+}
+
 // --- Refusals --------------------------------------------------------------------------------
 
 static void faults_are_named(void **state) {
@@ -232,6 +250,7 @@ int main(void) {
       cmocka_unit_test(maps),
       cmocka_unit_test(signals),
       cmocka_unit_test(texts),
+      cmocka_unit_test(slices_from_the_end),
       cmocka_unit_test(faults_are_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,6 +79,7 @@ class Type:
     dimension is a number, an expression as text, or None."""
     text: str
     dims: list = None
+    contents: list = None  # of a tensor with few elements, if they are known at all; "?" for some
 
     def __str__(self):
         if "(" in self.text:
@@ -126,6 +127,7 @@ class Dump:
 
     def add(self, line):
         name, _, text = line.partition("\t")
+        text, _, contents = text.partition("\t= ")
         if name == "error":
             self.errors.append(text)
         elif name == "note":
@@ -137,6 +139,8 @@ class Dump:
             known = re.split(r",(?! )", dims) if dims else []
             self.values[name] = Type(elem, None if dims == "..." else [
                 int(d) if d.isdigit() else d for d in known])
+        if name in self.values and "\t=" in line:
+            self.values[name].contents = re.split(r",(?! )", contents) if contents else []
 
 
 def dump_all(tool, paths, bindings=()):

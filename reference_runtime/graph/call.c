@@ -268,12 +268,12 @@ static int32_t take_over(rt_node *node, rt_value **results, const char **names,
 
 int32_t rt_node_expand(rt_node *node, const rt_model_function *function,
                        const rt_graph_options *options, ops_error *error) {
-  if (node->output_count > function->output_count || node->post_count)
+  if (node->output_count > function->output_count)
     return ops_error_set(error, OPS_ERROR_INTERNAL,
-                         "%s%s '%s' has %u outputs and %u post-operations, its function %zu "
-                         "outputs; it cannot be expanded",
+                         "%s%s '%s' has %u outputs, its function %zu; it cannot be expanded",
                          node->path, node->op.name, node->name, node->output_count,
-                         node->post_count, function->output_count);
+                         function->output_count);
+  OPS_RETURN_IF_ERROR(rt_node_detach_posts(node, error));
   rt_store_arena scratch = {0};
   rt_node *first = node->prev;
   const uint64_t count = function->output_count;

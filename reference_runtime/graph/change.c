@@ -153,6 +153,54 @@ int32_t rt_node_clear_posts(rt_node *node, ops_error *error) {
   return OPS_OK;
 }
 
+// Adds a node for post-operation `index`, which reads `chained`.
+static int32_t add_detached(rt_node *node, uint32_t index, rt_value *chained,
+                            rt_node **out_node, ops_error *error) {
+  rt_store_arena scratch = {0};
+  const rt_post *post = &node->posts[index];
+  rt_value **inputs = rt_store_alloc(&scratch, post->input_count, sizeof *inputs);
+  if (!inputs) return rt_graph_no_memory(error);
+  for (uint32_t i = 0, at = post->first_operand; i < post->input_count; ++i)
+    inputs[i] = i == post->chained ? chained : node->operands[at++];
+  const rt_node_desc desc = {.op = post->op.name,
+                             .domain = post->op.domain,
+                             .opset = post->op.opset,
+                             .inputs = inputs,
+                             .input_count = post->input_count,
+                             .output_count = 1,
+                             .attrs = post->op.attrs.items,
+                             .attr_count = post->op.attrs.count};
+  rt_node *before = *out_node ? (*out_node)->next : node->next;
+  int32_t status = rt_graph_add_node(node->graph, &desc, before, out_node, error);
+  if (status == OPS_OK) status = rt_node_add_origins_of(*out_node, node, error);
+  if (status == OPS_OK) status = rt_node_set_path(*out_node, node->path, error);
+  rt_store_finish(&scratch);
+  return status;
+}
+
+int32_t rt_node_detach_posts(rt_node *node, ops_error *error) {
+  static const rt_type nothing = {0};
+  if (node->post_count == 0) return OPS_OK;
+  rt_value *inner = node->outputs[0], *outer = NULL;
+  rt_node *first = NULL, *last = NULL;
+  for (uint32_t i = 0; i < node->post_count; ++i) {
+    // The first one's link comes when everything else reads the last.
+    OPS_RETURN_IF_ERROR(add_detached(node, i, outer, &last, error));
+    if (i == 0) first = last;
+    outer = last->outputs[0];
+  }
+  const char *name = inner->name;
+  OPS_RETURN_IF_ERROR(rt_value_replace_uses(inner, outer, error));
+  OPS_RETURN_IF_ERROR(rt_node_set_operand(first, node->posts[0].chained, inner, error));
+  OPS_RETURN_IF_ERROR(rt_value_set_declared(outer, &inner->declared, error));
+  OPS_RETURN_IF_ERROR(rt_value_set_type(outer, &inner->type, error));
+  inner->declared = nothing;
+  OPS_RETURN_IF_ERROR(rt_value_set_type(inner, &nothing, error));
+  OPS_RETURN_IF_ERROR(rt_value_rename(inner, outer->name, error));
+  OPS_RETURN_IF_ERROR(rt_value_rename(outer, name, error));
+  return rt_node_clear_posts(node, error);
+}
+
 // --- Origins ---------------------------------------------------------------------------------
 
 int32_t rt_node_add_origin(rt_node *node, const char *name, ops_error *error) {

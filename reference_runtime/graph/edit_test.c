@@ -179,6 +179,28 @@ static void posts_read_operands(void **state) {
   assert_sound(f->graph);
 }
 
+static void posts_become_nodes(void **state) {
+  fixture *f = *state;
+  const rt_op add = {.name = "Add", .domain = "", .opset = 13};
+  const rt_op relu = {.name = "Relu", .domain = "", .opset = 13};
+  const uint32_t readers = f->conv->outputs[0]->use_count;
+  char name[64];
+  snprintf(name, sizeof name, "%s", f->conv->outputs[0]->name);
+  assert_int_equal(rt_node_append_post(f->conv, &add, &f->x, 1, 1, NULL), OPS_OK);
+  assert_int_equal(rt_node_append_post(f->conv, &relu, NULL, 0, 0, NULL), OPS_OK);
+  assert_int_equal(rt_node_detach_posts(f->conv, NULL), OPS_OK);
+  assert_sound(f->graph);
+  assert_int_equal(f->conv->post_count, 0);
+  const rt_node *sum = f->conv->next, *last = sum->next;
+  assert_true(rt_op_is(&sum->op, "Add"));
+  assert_ptr_equal(sum->operands[0], f->x);
+  assert_ptr_equal(sum->operands[1], f->conv->outputs[0]);
+  assert_true(rt_op_is(&last->op, "Relu"));
+  assert_string_equal(last->outputs[0]->name, name);
+  assert_int_equal(last->outputs[0]->use_count, readers);
+  assert_int_equal(f->conv->outputs[0]->use_count, 1);
+}
+
 static void bodies_capture(void **state) {
   fixture *f = *state;
   rt_graph *body;
@@ -308,6 +330,7 @@ int main(void) {
       TEST(inserts_on_edges),
       TEST(attributes_change),
       TEST(posts_read_operands),
+      TEST(posts_become_nodes),
       TEST(bodies_capture),
       TEST(names_stay_unique),
       TEST(origins_accumulate),

@@ -251,6 +251,9 @@ int32_t rt_node_remove_attr(rt_node *node, const char *name, ops_error *error);
 int32_t rt_node_append_post(rt_node *node, const rt_op *op, rt_value *const *operands,
                             uint32_t operand_count, uint32_t chained, ops_error *error);
 int32_t rt_node_clear_posts(rt_node *node, ops_error *error);
+// Post-operations become nodes behind the node; the last one's output takes over the name and
+// the uses of the node's first output.
+int32_t rt_node_detach_posts(rt_node *node, ops_error *error);
 
 int32_t rt_node_add_origin(rt_node *node, const char *name, ops_error *error);
 // Adds the origins of `from`, or its name if it has none.

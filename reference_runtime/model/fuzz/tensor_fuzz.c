@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: the bytes as a file of one tensor (TensorProto or .npy), of a sequence and
-// of an optional.
+// libFuzzer target: the bytes as a file of one tensor (TensorProto or .npy), of a sequence,
+// of an optional and of a map.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const int32_t kKinds[] = {RT_MODEL_TYPE_TENSOR, RT_MODEL_TYPE_SEQUENCE,
-                                   RT_MODEL_TYPE_OPTIONAL};
+                                   RT_MODEL_TYPE_OPTIONAL, RT_MODEL_TYPE_MAP};
   rt_tensor_file *tensor = NULL;
   rt_tensor_file_read_bytes(data, size, &tensor, NULL);
   rt_tensor_file_destroy(tensor);

@@ -8,6 +8,7 @@
 
 #include "dense.h"
 #include "operators.h"
+#include "quantized.h"
 #include "window.h"
 
 // Where the inputs of either operator are.
@@ -36,19 +37,13 @@ static int32_t check_per_filter(const ref_prepare *p, uint64_t input, int64_t fi
   return OPS_OK;
 }
 
-static int32_t check_one(const ref_prepare *p, uint64_t input) {
-  if (!ref_has(p, input) || ref_count(p->inputs[input].dims, p->inputs[input].rank) == 1)
-    return OPS_OK;
-  return ref_refuse(p, "input %s: expected one number", ref_input_name(p->kernel, input));
-}
-
 static int32_t check_parameters(const ref_prepare *p, const layout *l, int64_t filters) {
-  RETURN_IF_ERROR(check_one(p, l->x_zero));
+  RETURN_IF_ERROR(ref_need_one(p, l->x_zero));
   RETURN_IF_ERROR(check_per_filter(p, l->w_zero, filters));
   if (!l->quantized) return OPS_OK;
-  RETURN_IF_ERROR(check_one(p, Q_X_SCALE));
-  RETURN_IF_ERROR(check_one(p, Q_Y_SCALE));
-  RETURN_IF_ERROR(check_one(p, Q_Y_ZERO));
+  RETURN_IF_ERROR(ref_need_one(p, Q_X_SCALE));
+  RETURN_IF_ERROR(ref_need_one(p, Q_Y_SCALE));
+  RETURN_IF_ERROR(ref_need_one(p, Q_Y_ZERO));
   RETURN_IF_ERROR(check_per_filter(p, Q_W_SCALE, filters));
   if (ref_has(p, Q_BIAS) &&
       (p->inputs[Q_BIAS].rank != 1 || p->inputs[Q_BIAS].dims[0] != filters))

@@ -57,7 +57,7 @@ extern const ref_op ref_center_crop_pad, ref_max_unpool, ref_col2im, ref_affine_
 extern const ref_op ref_grid_sample, ref_max_roi_pool, ref_roi_align, ref_deform_conv;
 extern const ref_op ref_non_max_suppression, ref_unique;
 extern const ref_op ref_conv_integer, ref_qlinear_conv, ref_matmul_integer, ref_qlinear_matmul;
-extern const ref_op ref_dynamic_quantize, ref_dft, ref_stft, ref_mel_weight_matrix;
+extern const ref_op ref_dynamic_quantize_linear, ref_dft, ref_stft, ref_mel_weight_matrix;
 extern const ref_op ref_hann_window, ref_hamming_window, ref_blackman_window;
 extern const ref_op ref_likelihood_loss, ref_cross_entropy_loss;
 extern const ref_op ref_adagrad, ref_adam, ref_momentum;

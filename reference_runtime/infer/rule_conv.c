@@ -300,9 +300,17 @@ int32_t rt_infer_rule_conv_transpose(rt_infer_context *ctx) {
 
 // --- Pooling ---------------------------------------------------------------------------------
 
+// The first spatial axis: 1 where the channels are last, by the operator or by an attribute
+// that only operators of com.microsoft have.
+static int32_t first_spatial(const rt_infer_context *ctx) {
+  const int last = ctx->param == RT_INFER_NHWC || rt_infer_attr(ctx, "channels_last", 0) != 0;
+  return last ? 1 : 2;
+}
+
 int32_t rt_infer_rule_pool(rt_infer_context *ctx) {
   const int32_t rank = rt_infer_rank(ctx, 0), elem = rt_infer_elem(ctx, 0);
   const int ceil_mode = rt_infer_attr(ctx, "ceil_mode", 0) != 0;
+  const int32_t first = first_spatial(ctx);
   window w;
   rt_dim size;
   OPS_RETURN_IF_ERROR(rt_infer_need_min_rank(ctx, 0, "X", 3));
@@ -311,8 +319,10 @@ int32_t rt_infer_rule_pool(rt_infer_context *ctx) {
   if (rank < 0) return OPS_OK;
   OPS_RETURN_IF_ERROR(read_window(ctx, rank - 2, -1, &w));
   for (int32_t i = 0; i < rank; ++i) {
+    const int32_t axis = i - first;
     size = rt_infer_dim(ctx, 0, i);
-    if (i >= 2) OPS_RETURN_IF_ERROR(window_size(ctx, &w, i - 2, size, ceil_mode, &size));
+    if (axis >= 0 && axis < rank - 2)
+      OPS_RETURN_IF_ERROR(window_size(ctx, &w, axis, size, ceil_mode, &size));
     rt_infer_set_dim(ctx, 0, i, size);
     rt_infer_set_dim(ctx, 1, i, size);
   }
@@ -320,9 +330,10 @@ int32_t rt_infer_rule_pool(rt_infer_context *ctx) {
 }
 
 int32_t rt_infer_rule_global_pool(rt_infer_context *ctx) {
+  const int32_t first = first_spatial(ctx), rank = rt_infer_rank(ctx, 0);
   OPS_RETURN_IF_ERROR(rt_infer_need_min_rank(ctx, 0, "X", 3));
   OPS_RETURN_IF_ERROR(rt_infer_copy_shape(ctx, 0, rt_infer_elem(ctx, 0), 0));
-  for (int32_t i = 2; i < rt_infer_rank(ctx, 0); ++i) {
+  for (int32_t i = first; i < first + rank - 2; ++i) {
     rt_infer_set_dim(ctx, 0, i, rt_dim_const(1));
   }
   return OPS_OK;

@@ -16,6 +16,8 @@ typedef struct rt_infer_rule {
 
 #define RT_INFER_NEWEST INT32_MAX
 
+#define RT_INFER_NHWC 1  // param of pools: the channels are the last axis
+
 // The rules of a domain, sorted by name, then by version.
 typedef struct rt_infer_rule_set {
   const char *domain;
@@ -61,7 +63,8 @@ int32_t rt_infer_matmul(rt_infer_context *ctx, uint32_t a, uint32_t b, int32_t e
   X(bit_cast) X(scan_batches) X(scatter) X(cumulate)                                       \
   X(skip_norm) X(embed_norm) X(microsoft_attention) X(multi_head_attention)                \
   X(group_query_attention)                                                                 \
-  X(fused_matmul)
+  X(fused_matmul) X(matmul_nbits) X(dynamic_matmul) X(matmul_to_float) X(qgemm)            \
+  X(qlinear_binary) X(qlinear_concat)
 // clang-format on
 
 #define DECLARE(name) int32_t rt_infer_rule_##name(rt_infer_context *ctx);

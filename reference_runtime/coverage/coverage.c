@@ -117,8 +117,11 @@ static int is_element(rt_coverage_type element, rt_coverage_type optional) {
 }
 
 // 0 if no node has these types, whatever the schema's parameters allow each for itself: an
-// optional holds what it was made of, and gives that or, if the input is none, the input.
+// optional holds what it was made of, and gives that or, if the input is none, the input; bits
+// are cast to a type of the same width.
 static int can_be(const rt_schema *schema, const rt_coverage_type *types) {
+  if (strcmp(schema->name, "BitCast") == 0)
+    return ops_type_bits(types[0].elem) == ops_type_bits(types[1].elem);
   if (strcmp(schema->name, "Optional") == 0) return is_element(types[0], types[1]);
   if (strcmp(schema->name, "OptionalGetElement") != 0) return 1;
   return is_element(types[1], types[0]) ||

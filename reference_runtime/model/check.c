@@ -374,6 +374,7 @@ int32_t rt_model_check(const rt_model *model, ops_error *error) {
     status = check_function(&checker, &model->functions[i]);
   if (status == OPS_OK) status = rt_check_function_calls(&checker);
   if (status == OPS_OK) status = check_main(&checker);
+  if (status == OPS_OK) status = rt_check_trainings(&checker);
   rt_name_map_finish(&checker.functions);
   return status;
 }

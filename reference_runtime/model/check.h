@@ -8,6 +8,7 @@
 #include "model/model.h"
 
 #define RT_CHECK_MAX_ATTRIBUTES 1024  // of one node
+#define RT_CHECK_MAX_BINDINGS 4096    // of one list of training information
 
 // Checks a model and stops at the first fault. What it guarantees afterwards:
 //   - every graph, subgraph and function body is topologically sorted and acyclic;
@@ -21,7 +22,9 @@
 //   inputs
 //     and outputs, every required input, and known attributes of the right kind;
 //   - nodes of a function of the model use its parameters only; functions do not call
-//     themselves; references to attributes occur in functions only, and name one of theirs.
+//     themselves; references to attributes occur in functions only, and name one of theirs;
+//   - bindings of training information name initializers and outputs that there are; the graphs
+//     themselves, which the runtime does not execute, are not looked into.
 // Nodes of other domains are left to the provider that brings their schema.
 //
 // The message names graph, node (its index, name and operator), what was expected, what was

@@ -4,6 +4,8 @@
 #ifndef RT_MODEL_CHECK_INTERNAL_H_
 #define RT_MODEL_CHECK_INTERNAL_H_
 
+#include <string.h>
+
 #include "model/check.h"
 #include "model/model.h"
 #include "model/names.h"
@@ -17,9 +19,16 @@ typedef struct rt_checker {
   ops_error *error;
 } rt_checker;
 
+static inline int rt_check_equal(ops_str a, ops_str b) {
+  return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
 // One node against its schema or its function: operator, arity, attributes. The caller
 // puts the node's name in front of the message.
 int32_t rt_check_node(const rt_checker *checker, const rt_model_node *node);
+
+// Whether the bindings of the model's training information name what is there.
+int32_t rt_check_trainings(const rt_checker *checker);
 
 // The function that a node calls, or NULL.
 const rt_model_function *rt_check_find_function(const rt_checker *checker,

@@ -13,10 +13,6 @@ static const char *domain_text(const char *domain) {
   return domain[0] ? domain : "ai.onnx";
 }
 
-static int equals(ops_str a, ops_str b) {
-  return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
-}
-
 const rt_model_function *rt_check_find_function(const rt_checker *checker,
                                                 const rt_model_node *node) {
   const rt_name name = {{node->domain, node->op_type, node->overload}};
@@ -46,7 +42,7 @@ static int32_t fail_unknown(const rt_checker *checker, const rt_model_node *node
                          "imports opset %" PRId64 "; export for opset %d or newer",
                          OPS_STR_FMT(node->op_type), OPS_STR_FMT(domain), first->since, opset,
                          first->since);
-  if (near && !equals(node->domain, (ops_str){near->domain, strlen(near->domain)}))
+  if (near && !rt_check_equal(node->domain, (ops_str){near->domain, strlen(near->domain)}))
     return ops_error_set(
         checker->error, OPS_ERROR_INVALID_MODEL,
         "operator '%.*s' is not in domain '%.*s' but in '%s', as '%s'; correct "
@@ -161,9 +157,9 @@ static int32_t check_required(const rt_checker *checker, const rt_model_node *no
 
 static int has_function_attribute(const rt_model_function *function, ops_str name) {
   for (size_t i = 0; i < function->attribute_name_count; ++i)
-    if (equals(function->attribute_names[i], name)) return 1;
+    if (rt_check_equal(function->attribute_names[i], name)) return 1;
   for (size_t i = 0; i < function->attribute_default_count; ++i)
-    if (equals(function->attribute_defaults[i].name, name)) return 1;
+    if (rt_check_equal(function->attribute_defaults[i].name, name)) return 1;
   return 0;
 }
 
@@ -193,7 +189,7 @@ static int32_t check_attribute_names(const rt_checker *checker, const rt_model_n
                            "attribute %zu has no name; expected one", i);
     OPS_RETURN_IF_ERROR(check_reference(checker, &node->attributes[i]));
     for (size_t k = 0; k < i; ++k)
-      if (equals(node->attributes[k].name, name))
+      if (rt_check_equal(node->attributes[k].name, name))
         return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
                              "attribute '%.*s' is given twice; expected each once",
                              OPS_STR_FMT(name));

@@ -420,6 +420,42 @@ static void checks_functions(void **state) {
       "function 'F' of domain 'my' is defined twice");
 }
 
+static void add_pair(pb *message, uint32_t field, const char *key, const char *value) {
+  pb pair = {0};
+  pb_add_str(&pair, 1, key);
+  pb_add_str(&pair, 2, value);
+  pb_add_message(message, field, pair);
+}
+
+// A model with an initializer "w" and a step that computes "w_new" from it; `key` gets `value`.
+static pb model_training(const char *key, const char *value, int times) {
+  pb graph = graph_xy(), step = {0}, training = {0};
+  const int64_t three = 3;
+  pb weight = pb_tensor("w", OPS_TYPE_FLOAT, 1, &three);
+  pb_add_bytes(&weight, 9, "\0\0\0\0\0\0\0\0\0\0\0\0", 12);
+  add_node(&graph, "Add", "a", "x,w", "y");
+  pb_add_message(&graph, 5, weight);
+  pb_add_str(&step, 2, "step");
+  add_node(&step, "Neg", "n", "w", "w_new");
+  pb_add_message(&step, 12, pb_float_info("w_new", 3));
+  pb_add_message(&training, 2, step);
+  for (int i = 0; i < times; ++i) add_pair(&training, 4, key, value);
+  pb model = pb_model(graph, 13);
+  pb_add_message(&model, 20, training);
+  return model;
+}
+
+static void checks_training(void **state) {
+  (void)state;
+  assert_valid(model_training("w", "w_new", 1));
+  assert_invalid(model_training("v", "w_new", 1),
+                 "training_info 0: update_binding binds 'v'; expected an initializer");
+  assert_invalid(model_training("w", "w_old", 1),
+                 "update_binding gives 'w' the value 'w_old'; expected an output of the graph "
+                 "'step'");
+  assert_invalid(model_training("w", "w_new", 2), "update_binding binds 'w' twice");
+}
+
 static void refuses_recursion(void **state) {
   (void)state;
   const pb none = {0};
@@ -450,6 +486,7 @@ int main(void) {
       cmocka_unit_test(checks_arity),
       cmocka_unit_test(checks_attributes),
       cmocka_unit_test(checks_functions),
+      cmocka_unit_test(checks_training),
       cmocka_unit_test(refuses_recursion),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

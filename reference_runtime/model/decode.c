@@ -224,6 +224,39 @@ static int32_t decode_functions(rt_model_decoder *decoder, const Onnx__ModelProt
   return OPS_OK;
 }
 
+static int32_t decode_training(rt_model_decoder *decoder, const Onnx__TrainingInfoProto *proto,
+                               rt_model_training *out) {
+  out->initialization_binding_count = proto->n_initialization_binding;
+  out->update_binding_count = proto->n_update_binding;
+  OPS_RETURN_IF_ERROR(decode_metadata(decoder, proto->n_initialization_binding,
+                                      proto->initialization_binding,
+                                      &out->initialization_bindings));
+  OPS_RETURN_IF_ERROR(decode_metadata(decoder, proto->n_update_binding, proto->update_binding,
+                                      &out->update_bindings));
+  if (proto->initialization)
+    OPS_RETURN_IF_ERROR(
+        rt_model_decode_graph(decoder, proto->initialization, &out->initialization));
+  if (!proto->algorithm) return OPS_OK;
+  return rt_model_decode_graph(decoder, proto->algorithm, &out->algorithm);
+}
+
+static int32_t decode_trainings(rt_model_decoder *decoder, const Onnx__ModelProto *proto,
+                                rt_model *out) {
+  rt_model_training *trainings =
+      rt_model_decoder_alloc(decoder, proto->n_training_info, sizeof *trainings);
+  if (!trainings) return rt_model_decoder_no_memory(decoder);
+  for (size_t i = 0; i < proto->n_training_info; ++i) {
+    const int32_t status = decode_training(decoder, proto->training_info[i], &trainings[i]);
+    if (status != OPS_OK) {
+      ops_error_prefix(decoder->error, "training_info %zu", i);
+      return status;
+    }
+  }
+  out->trainings = trainings;
+  out->training_count = proto->n_training_info;
+  return OPS_OK;
+}
+
 static int32_t check_model(rt_model_decoder *decoder, const Onnx__ModelProto *proto) {
   if (!proto->graph)
     return ops_error_set(
@@ -259,5 +292,6 @@ int32_t rt_model_decode_model(rt_model_decoder *decoder, const Onnx__ModelProto 
   OPS_RETURN_IF_ERROR(
       decode_metadata(decoder, proto->n_metadata_props, proto->metadata_props, &out->metadata));
   OPS_RETURN_IF_ERROR(decode_functions(decoder, proto, out));
+  OPS_RETURN_IF_ERROR(decode_trainings(decoder, proto, out));
   return rt_model_decode_graph(decoder, proto->graph, &out->graph);
 }

@@ -415,6 +415,19 @@ static int32_t encode_function(encoder *e, const rt_model_function *from,
 
 // --- The model -------------------------------------------------------------------------------
 
+static int32_t encode_training(encoder *e, const rt_model_training *from,
+                               Onnx__TrainingInfoProto *out) {
+  onnx__training_info_proto__init(out);
+  TAKE_LIST(e, out->initialization_binding, out->n_initialization_binding,
+            from->initialization_binding_count, encode_pair, from->initialization_bindings);
+  TAKE_LIST(e, out->update_binding, out->n_update_binding, from->update_binding_count,
+            encode_pair, from->update_bindings);
+  TAKE_ARRAY(e, out->initialization, 1);
+  TAKE_ARRAY(e, out->algorithm, 1);
+  OPS_RETURN_IF_ERROR(encode_graph(e, &from->initialization, out->initialization));
+  return encode_graph(e, &from->algorithm, out->algorithm);
+}
+
 static int32_t encode_model(encoder *e, const rt_model *from, Onnx__ModelProto *out) {
   onnx__model_proto__init(out);
   out->has_ir_version = 1;
@@ -430,6 +443,8 @@ static int32_t encode_model(encoder *e, const rt_model *from, Onnx__ModelProto *
             from->metadata);
   TAKE_LIST(e, out->functions, out->n_functions, from->function_count, encode_function,
             from->functions);
+  TAKE_LIST(e, out->training_info, out->n_training_info, from->training_count, encode_training,
+            from->trainings);
   TAKE_ARRAY(e, out->graph, 1);
   return encode_graph(e, &from->graph, out->graph);
 }

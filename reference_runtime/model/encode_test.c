@@ -54,6 +54,7 @@ typedef struct parts {
   rt_model_graph body;
   rt_model_value_info input, output;
   rt_model_function function;
+  rt_model_training training;
   rt_model model;
 } parts;
 
@@ -114,6 +115,8 @@ static void fill(parts *p) {
                                     .node_count = 1,
                                     .opsets = opsets,
                                     .opset_count = 2};
+  p->training = (rt_model_training){
+      .algorithm = p->body, .update_bindings = metadata, .update_binding_count = 1};
   p->model = (rt_model){.ir_version = 8,
                         .producer_name = OPS_STR("me"),
                         .model_version = 12,
@@ -123,6 +126,8 @@ static void fill(parts *p) {
                         .metadata_count = 1,
                         .functions = &p->function,
                         .function_count = 1,
+                        .trainings = &p->training,
+                        .training_count = 1,
                         .graph = {.name = OPS_STR("g"),
                                   .nodes = &p->node,
                                   .node_count = 1,
@@ -162,6 +167,10 @@ static void everything_returns(void **state) {
   assert_int_equal(model->function_count, 1);
   assert_int_equal(model->functions[0].opset_count, 2);
   assert_text(model->functions[0].nodes[0].op_type, "Relu");
+  assert_int_equal(model->training_count, 1);
+  assert_text(model->trainings[0].algorithm.nodes[0].op_type, "Relu");
+  assert_int_equal(model->trainings[0].initialization.node_count, 0);
+  assert_text(model->trainings[0].update_bindings[0].key, "key");
   const rt_model_graph *graph = &model->graph;
   assert_text(graph->inputs[0].type.dims[0].param, "N");
   assert_int_equal(graph->inputs[0].type.dims[1].value, 7);

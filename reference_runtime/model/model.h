@@ -195,6 +195,18 @@ typedef struct rt_model_function {
   size_t value_info_count;
 } rt_model_function;
 
+// How a model is trained: `algorithm` is one step, `initialization` the start. A binding says
+// which initializer (key), of the main graph or of the algorithm, gets which output (value) of
+// the graph. The runtime executes the main graph only; what trains a model reads this.
+typedef struct rt_model_training {
+  rt_model_graph initialization;  // without nodes if the file has none
+  const ops_key_value *initialization_bindings;
+  size_t initialization_binding_count;
+  rt_model_graph algorithm;
+  const ops_key_value *update_bindings;
+  size_t update_binding_count;
+} rt_model_training;
+
 typedef struct rt_model {
   int64_t ir_version;
   ops_str producer_name;
@@ -207,6 +219,8 @@ typedef struct rt_model {
   size_t metadata_count;
   const rt_model_function *functions;
   size_t function_count;
+  const rt_model_training *trainings;
+  size_t training_count;
   rt_model_graph graph;
 } rt_model;
 

@@ -10,7 +10,7 @@
 #define CLI_MAX_INPUTS 256u
 #define CLI_MAX_OPTIONS 64u
 #define CLI_MAX_DISABLED 64u
-#define CLI_DEFAULT_LEVEL 1  // of optimization
+#define CLI_DEFAULT_LEVEL 2  // of optimization
 
 // Exit codes.
 #define CLI_OK 0

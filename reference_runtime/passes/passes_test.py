@@ -108,8 +108,10 @@ def node_text(node, constants):
 
 def graph_lines(graph, constants=None):
     constants = dict(constants or {})
+    inputs = {each.name for each in graph.input}
     for each in graph.initializer:
-        constants[each.name] = constant_text(numpy_helper.to_array(each))
+        if each.name not in inputs:
+            constants[each.name] = constant_text(numpy_helper.to_array(each))
     return [node_text(node, constants) for node in graph.node]
 
 

@@ -192,16 +192,16 @@ static const char *place_text(uint32_t place) {
 int32_t rt_pass_claimed(rt_pass_context *context, const rt_node *node, rt_node *const *replaced,
                         uint32_t count, int *out_taken, ops_error *error) {
   const rt_passes_host *host = &context->options->host;
-  uint32_t place, worst = 0;
+  uint32_t place, best = RT_CLAIM_NOBODY;
   *out_taken = 1;
   if (!host->claim) return OPS_OK;
   OPS_RETURN_IF_ERROR(host->claim(host->user, node, &place, error));
   for (uint32_t i = 0; i < count; ++i) {
     uint32_t each;
     OPS_RETURN_IF_ERROR(host->claim(host->user, replaced[i], &each, error));
-    if (each > worst) worst = each;
+    if (each < best) best = each;
   }
-  *out_taken = place != RT_CLAIM_NOBODY && place <= worst;
+  *out_taken = place != RT_CLAIM_NOBODY && place <= best;
   if (!*out_taken)
     rt_pass_miss(context, "%s '%s': not fused into %s, %s", replaced[0]->op.name,
                  replaced[0]->name, node->op.name, place_text(place));

@@ -114,6 +114,11 @@ RULES = [
     ("Ceil", [(5,)], {}), ("Clip", [(7,), np.array(-0.5), np.array(0.5)], {}),
     ("Clip", [(7,), None, np.array(0.5)], {}),
     ("Clip", [(7,)], {"opset": 10, "attributes": {"min": -0.5, "max": 0.25}}),
+    ("Clip", [(9,), (), ()], {}), ("Clip", [(9,), ()], {}),
+    ("Conv", [(2, 3, 7), (4, 3, 3), (4,)], {}), ("Conv", [(1, 2, 5, 6), (3, 2, 3, 2)], {}),
+    ("Conv", [(2, 4, 7, 8), (6, 2, 3, 2), (6,)],
+     {"attributes": {"group": 2, "strides": [2, 3], "dilations": [1, 2], "pads": [1, 0, 2, 1]}}),
+    ("Conv", [(1, 3, 9), (3, 1, 2)], {"attributes": {"group": 3, "strides": [4], "pads": [0, 1]}}),
     ("Concat", [(2, 3), (2, 1), (2, 2)], {"attributes": {"axis": 1}}),
     ("Concat", [(2, 3), (1, 3)], {"attributes": {"axis": -2}}),
     ("Cos", [(5,)], {}), ("Cosh", [(5,)], {}), ("Div", [(3, 4), (3, 4)], {"low": 0.5, "high": 2}),
@@ -144,6 +149,21 @@ RULES = [
     ("Transpose", [(2, 3, 4)], {"attributes": {"perm": [1, 2, 0]}}),
     ("Unsqueeze", [(2, 3), np.array([0, 3])], {}),
     ("Where", [np.array([True, False, True]), (2, 3), (2, 1)], {}),
+    # What chooses elements.
+    ("DepthToSpace", [(1, 8, 2, 3)], {"attributes": {"blocksize": 2, "mode": "CRD"}}),
+    ("Gather", [(3, 4), np.array([[2, 0], [2, -1]])], {"attributes": {"axis": 0}}),
+    ("Gather", [(3, 4), np.array(1)], {"attributes": {"axis": -1}}),
+    ("GatherElements", [(3, 4), np.array([[0, 0, 3], [1, 1, 2], [3, 0, 0]])], {"attributes": {"axis": 1}}),
+    ("GatherND", [(2, 3, 2), np.array([[1, 2], [0, 0], [1, 2]])], {}),
+    ("GlobalAveragePool", [(2, 3, 4, 5)], {}),
+    ("MaxPool", [(1, 2, 6, 5)], {"attributes": {"kernel_shape": [3, 2]}}),
+    ("MaxPool", [(1, 2, 7)], {"attributes": {"kernel_shape": [3], "strides": [2], "pads": [1, 1]}}),
+    ("Pad", [(2, 3), np.array([1, 0, 2, 1]), ()], {}),
+    ("Pad", [(4, 5), np.array([1, 2, 0, 3])], {"attributes": {"mode": "reflect"}}),
+    ("ScatterElements", [(3, 4), np.array([[0, 0], [2, 1]]), (2, 2)],
+     {"attributes": {"axis": 0, "reduction": "add"}}),
+    ("Slice", [(5, 6), np.array([3, 1]), np.array([0, 9]), np.array([0, 1]), np.array([-1, 2])], {}),
+    ("Tile", [(2, 3), np.array([2, 3])], {}),
     # Functions of ONNX without a rule of their own.
     ("Elu", [(7,)], {}), ("LeakyRelu", [(7,)], {"attributes": {"alpha": 0.1}}), ("Mish", [(5,)], {}),
     ("HardSwish", [(7,)], {}), ("Gelu", [(5,)], {"opset": 20, "attributes": {"approximate": "tanh"}}),
@@ -326,6 +346,35 @@ def through_an_initializer():
     return model, ["d"], [x.T]
 
 
+def twice_through_a_choice():
+    """y = sum(x[i]^3) by Gather: the derivative of the derivative goes through ScatterElements."""
+    x = np.array([1.0, 2.0, 3.0])
+    model = Model({"x": x}, 18)
+    model.constant("i", np.array([0, 2, 2]))
+    model.add("Gather", ["x", "i"], ["c"])
+    model.add("Mul", ["c", "c"], ["s"])
+    model.add("Mul", ["s", "c"], ["y"])
+    model.gradient(["x"], "y", ["first"])
+    model.gradient(["x"], "first", ["second"])
+    times = np.array([1, 0, 2])
+    return model, ["first", "second"], [times * 3 * x**2, times * 6 * x]
+
+
+def negative_pads():
+    """A row and a column cut off, two columns of zeros in front."""
+    random = np.random.default_rng(3)
+    x, w = random.normal(size=(4, 5)), random.normal(size=(3, 6))
+    model = Model({"x": x}, 18)
+    model.constant("pads", np.array([-1, 2, 0, -1]))
+    model.constant("w", w)
+    model.add("Pad", ["x", "pads"], ["p"])
+    model.add("Mul", ["p", "w"], ["y"])
+    model.gradient(["x"], "y", ["d"])
+    expected = np.zeros_like(x)
+    expected[1:, :4] = w[:, 2:]
+    return model, ["d"], [expected]
+
+
 def in_a_body():
     x = np.array([0.5, 2.0])
     model = Model({"x": x, "c": np.array(True)}, 18)
@@ -381,9 +430,11 @@ def through_layer_normalization():
     return model, ["dx", "ds"], [dx, (w * n).sum(axis=0)]
 
 
-CLOSED = [through_erf, through_gelu, extremes_at_a_tie, through_layer_normalization, third_derivative_of_a_power, second_derivative_of_tanh, example_of_the_specification,
-          value_read_twice, intermediate_value, at_another_point, both_at_one_point, before_its_function,
-          independent_and_omitted, y_itself, through_an_initializer, in_a_body]
+CLOSED = [negative_pads, twice_through_a_choice, through_erf, through_gelu, extremes_at_a_tie,
+          through_layer_normalization, third_derivative_of_a_power, second_derivative_of_tanh,
+          example_of_the_specification, value_read_twice, intermediate_value, at_another_point,
+          both_at_one_point, before_its_function, independent_and_omitted, y_itself,
+          through_an_initializer, in_a_body]
 
 
 def check_closed_forms(bad):

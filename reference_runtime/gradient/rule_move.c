@@ -81,14 +81,15 @@ int32_t rt_rule_mean(const rt_node *node, rt_text *text, rt_text *derivatives,
   return OPS_OK;
 }
 
-// Inside the bounds G, outside nothing. The bounds are inputs from opset 11 on, attributes
-// before; nothing is derived by them.
+// min(max(X, low), high): the derivative goes to what was taken. The bounds are inputs from
+// opset 11 on, attributes before.
 int32_t rt_rule_clip(const rt_node *node, rt_text *text, rt_text *derivatives,
                      ops_error *error) {
   (void)error;
   const int is_old = node->op.opset < 11;
-  rt_text_add(derivatives, "a");
-  for (uint32_t i = 1; i < node->input_count; ++i) rt_text_add(derivatives, ", _");
+  const int has_low = is_old || rt_node_input(node, 1);
+  const int has_high = is_old || rt_node_input(node, 2);
+  const char *low = is_old ? "low" : "X1", *high = is_old ? "high" : "X2";
   rt_text_add(text,
               "zero_float = Constant <value: tensor = float {0}> ()\n"
               "zero = CastLike (zero_float, X0)\n");
@@ -98,18 +99,23 @@ int32_t rt_rule_clip(const rt_node *node, rt_text *text, rt_text *derivatives,
                 "low = CastLike (low_float, X0)\n"
                 "high_float = Constant <value_float: float = @max> ()\n"
                 "high = CastLike (high_float, X0)\n");
-  const char *g = "G0";
-  if (is_old || rt_node_input(node, 1)) {
-    rt_text_add(text, "below = Less (X0, %s)\nraised = Where (below, zero, %s)\n",
-                is_old ? "low" : "X1", g);
-    g = "raised";
-  }
-  if (is_old || rt_node_input(node, 2)) {
-    rt_text_add(text, "above = Greater (X0, %s)\nlowered = Where (above, zero, %s)\n",
-                is_old ? "high" : "X2", g);
-    g = "lowered";
-  }
-  rt_text_add(text, "a = Identity (%s)\n", g);
+  if (has_low)
+    rt_text_add(text, "below = Less (X0, %s)\nraised = Where (below, %s, X0)\n", low, low);
+  if (has_high)
+    rt_text_add(text,
+                "above = Greater (%s, %s)\n"
+                "g = Where (above, zero, G0)\n"
+                "by_high = Where (above, G0, zero)\n",
+                has_low ? "raised" : "X0", high);
+  else
+    rt_text_add(text, "g = Identity (G0)\n");
+  if (has_low)
+    rt_text_add(text, "a = Where (below, zero, g)\nby_low = Where (below, g, zero)\n");
+  else
+    rt_text_add(text, "a = Identity (g)\n");
+  rt_text_add(derivatives, "a");
+  if (node->input_count > 1) rt_text_add(derivatives, has_low ? ", by_low" : ", _");
+  if (node->input_count > 2) rt_text_add(derivatives, has_high ? ", by_high" : ", _");
   return OPS_OK;
 }
 

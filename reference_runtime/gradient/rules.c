@@ -14,6 +14,13 @@
        "_float, " like ")\n"
 #define SHAPE_OF_X "shape = Shape (X0)\na = Reshape <allowzero: int = 1> (G0, shape)\n"
 
+// Of a mean over axes that are kept.
+#define MEAN_OF_X                                                  \
+  "shape = Shape (X0)\nwhole = Expand (G0, shape)\n"               \
+  "all_int = Size (X0)\nrest_int = Size (Y0)\n"                    \
+  "all = CastLike (all_int, G0)\nrest = CastLike (rest_int, G0)\n" \
+  "count = Div (all, rest)\na = Div (whole, count)\n"
+
 static const rt_rule rules[] = {
     {"Abs", "a", "sign = Sign (X0)\na = Mul (G0, sign)\n", NULL, RT_SUM_NONE},
     {"Acos", "a",
@@ -34,11 +41,13 @@ static const rt_rule rules[] = {
     {"Cast", "a", "a = CastLike (G0, X0)\n", NULL, RT_SUM_NONE},
     {"CastLike", "a, _", "a = CastLike (G0, X0)\n", NULL, RT_SUM_NONE},
     {"Ceil", "_", "", NULL, RT_SUM_NONE},
-    {"Clip", NULL, NULL, rt_rule_clip, RT_SUM_NONE},
+    {"Clip", NULL, NULL, rt_rule_clip, RT_SUM_OUTPUT},
     {"Concat", NULL, NULL, rt_rule_concat, RT_SUM_NONE},
+    {"Conv", NULL, NULL, rt_rule_conv, RT_SUM_NONE},
     {"Cos", "a", "sine = Sin (X0)\nproduct = Mul (G0, sine)\na = Neg (product)\n", NULL,
      RT_SUM_NONE},
     {"Cosh", "a", "sine = Sinh (X0)\na = Mul (G0, sine)\n", NULL, RT_SUM_NONE},
+    {"DepthToSpace", NULL, NULL, rt_rule_select, RT_SUM_NONE},
     {"Div", "a, b", "a = Div (G0, X1)\nproduct = Mul (a, Y0)\nb = Neg (product)\n", NULL,
      RT_SUM_OUTPUT},
     {"Erf", "a",  // 2 / sqrt(pi) * exp(-x^2)
@@ -51,16 +60,22 @@ static const rt_rule rules[] = {
     {"Expand", "G0, _", "", NULL, RT_SUM_OUTPUT},
     {"Flatten", "a", SHAPE_OF_X, NULL, RT_SUM_NONE},
     {"Floor", "_", "", NULL, RT_SUM_NONE},
+    {"Gather", NULL, NULL, rt_rule_select, RT_SUM_NONE},
+    {"GatherElements", NULL, NULL, rt_rule_select, RT_SUM_NONE},
+    {"GatherND", NULL, NULL, rt_rule_select, RT_SUM_NONE},
     {"Gemm", NULL, NULL, rt_rule_gemm, RT_SUM_THIRD},
+    {"GlobalAveragePool", "a", MEAN_OF_X, NULL, RT_SUM_NONE},
     {"Identity", "G0", "", NULL, RT_SUM_NONE},
     {"Log", "a", "a = Div (G0, X0)\n", NULL, RT_SUM_NONE},
     {"LogSoftmax", NULL, NULL, rt_rule_softmax, RT_SUM_NONE},
     {"MatMul", NULL, NULL, rt_rule_matmul, RT_SUM_BATCH},
     {"Max", NULL, NULL, rt_rule_extreme, RT_SUM_OUTPUT},
+    {"MaxPool", NULL, NULL, rt_rule_max_pool, RT_SUM_NONE},
     {"Mean", NULL, NULL, rt_rule_mean, RT_SUM_OUTPUT},
     {"Min", NULL, NULL, rt_rule_extreme, RT_SUM_OUTPUT},
     {"Mul", "a, b", "a = Mul (G0, X1)\nb = Mul (G0, X0)\n", NULL, RT_SUM_OUTPUT},
     {"Neg", "a", "a = Neg (G0)\n", NULL, RT_SUM_NONE},
+    {"Pad", NULL, NULL, rt_rule_select, RT_SUM_NONE},
     {"Pow", "a, b",  // p x^(p-1) and x^p ln x
      "exponent = CastLike (X1, X0)\n" NUMBER(
          "one", "1",
@@ -79,13 +94,16 @@ static const rt_rule rules[] = {
             "X0") "positive = Greater (X0, zero)\na = Where (positive, G0, zero)\n",
      NULL, RT_SUM_NONE},
     {"Reshape", "a, _", SHAPE_OF_X, NULL, RT_SUM_NONE},
+    {"ReverseSequence", NULL, NULL, rt_rule_select, RT_SUM_NONE},
     {"Round", "_", "", NULL, RT_SUM_NONE},
+    {"ScatterElements", NULL, NULL, rt_rule_scatter, RT_SUM_NONE},
     {"Sigmoid", "a",
      "first = Mul (G0, Y0)\nsecond = Mul (first, Y0)\na = Sub (first, second)\n", NULL,
      RT_SUM_NONE},
     {"Sign", "_", "", NULL, RT_SUM_NONE},
     {"Sin", "a", "cosine = Cos (X0)\na = Mul (G0, cosine)\n", NULL, RT_SUM_NONE},
     {"Sinh", "a", "cosine = Cosh (X0)\na = Mul (G0, cosine)\n", NULL, RT_SUM_NONE},
+    {"Slice", NULL, NULL, rt_rule_select, RT_SUM_NONE},
     {"Softmax", NULL, NULL, rt_rule_softmax, RT_SUM_NONE},
     {"Softplus", "a", "slope = Sigmoid (X0)\na = Mul (G0, slope)\n", NULL, RT_SUM_NONE},
     {"Split", NULL, NULL, rt_rule_split, RT_SUM_NONE},
@@ -97,6 +115,7 @@ static const rt_rule rules[] = {
      NULL, RT_SUM_NONE},
     {"Tanh", "a", "square = Mul (Y0, Y0)\nproduct = Mul (G0, square)\na = Sub (G0, product)\n",
      NULL, RT_SUM_NONE},
+    {"Tile", NULL, NULL, rt_rule_select, RT_SUM_NONE},
     {"Transpose", NULL, NULL, rt_rule_transpose, RT_SUM_NONE},
     {"Unsqueeze", "a, _", SHAPE_OF_X, NULL, RT_SUM_NONE},
     {"Where", "_, a, b",

@@ -45,15 +45,23 @@ int32_t rt_rule_clip(const rt_node *node, rt_text *text, rt_text *derivatives,
                      ops_error *error);
 int32_t rt_rule_concat(const rt_node *node, rt_text *text, rt_text *derivatives,
                        ops_error *error);
+int32_t rt_rule_conv(const rt_node *node, rt_text *text, rt_text *derivatives,
+                     ops_error *error);
 int32_t rt_rule_extreme(const rt_node *node, rt_text *text, rt_text *derivatives,
                         ops_error *error);
 int32_t rt_rule_gemm(const rt_node *node, rt_text *text, rt_text *derivatives,
                      ops_error *error);
 int32_t rt_rule_matmul(const rt_node *node, rt_text *text, rt_text *derivatives,
                        ops_error *error);
+int32_t rt_rule_max_pool(const rt_node *node, rt_text *text, rt_text *derivatives,
+                         ops_error *error);
 int32_t rt_rule_mean(const rt_node *node, rt_text *text, rt_text *derivatives,
                      ops_error *error);
 int32_t rt_rule_reduce(const rt_node *node, rt_text *text, rt_text *derivatives,
+                       ops_error *error);
+int32_t rt_rule_scatter(const rt_node *node, rt_text *text, rt_text *derivatives,
+                        ops_error *error);
+int32_t rt_rule_select(const rt_node *node, rt_text *text, rt_text *derivatives,
                        ops_error *error);
 int32_t rt_rule_softmax(const rt_node *node, rt_text *text, rt_text *derivatives,
                         ops_error *error);

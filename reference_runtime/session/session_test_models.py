@@ -82,6 +82,11 @@ def standard(folder):
                [value("x", np.float32, ["N", 6]), value("s", np.int64, [2])], [value("y", np.float32, None)],
                (), {"x": tensor((2, 6)), "s": np.array([3, -1])})
 
+    # A shape without entries, which asks for a scalar: a constant that is empty and known.
+    write_case(folder, "scalar_shape", [node("Reshape", "x s", "r"), node("Neg", "r", "y")],
+               [value("x", np.float32, [1])], [value("y", np.float32, [])], [constant("s", np.zeros(0, np.int64))],
+               {"x": tensor((1,))})
+
     # One value as two outputs, an input as output, a constant as output, values that live long.
     write_case(folder, "branches",
                [node("Relu", "x", "a"), node("Neg", "a", "b"), node("Add", "a b", "c"), node("Mul", "c x", "d"),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // libFuzzer target: the bytes as a model, through a session with the reference provider, to its
-// outputs. The shapes and contents of inputs are the model's or small. How long a run takes is
-// the model's affair, as a Loop may be told to go on for ever; making the session must be
-// quick, whatever the model says.
+// outputs. The shapes and contents of inputs are the model's or small, the options of the
+// session follow from the size of the input. How long a run takes is the model's affair, as a
+// Loop may be told to go on for ever; making the session must be quick, whatever the model
+// says. An internal error is a bug.
 #include <ops_support/error.h>
 #include <opsrt/opsrt.h>
 #include <stdio.h>
@@ -89,7 +90,14 @@ static int make_input(const opsrt_info *info, input *in, opsrt_value *out) {
   return 1;
 }
 
+static void expect_no_bug(int32_t status, const ops_error *error) {
+  if (status != OPS_ERROR_INTERNAL) return;
+  fprintf(stderr, "internal error: %s\n", error->message);
+  abort();
+}
+
 static void run(opsrt_session *session) {
+  ops_error error = OPS_ERROR_INIT;
   const uint64_t count = opsrt_session_input_count(session);
   if (count > MAX_INPUTS) return;
   input *inputs = calloc(MAX_INPUTS, sizeof *inputs);
@@ -98,7 +106,7 @@ static void run(opsrt_session *session) {
   int whole = inputs != NULL;
   for (uint64_t i = 0; i < count && whole; ++i)
     whole = make_input(opsrt_session_input(session, i), &inputs[i], &values[i]);
-  if (whole) opsrt_session_run(session, values, count, &result, NULL);
+  if (whole) expect_no_bug(opsrt_session_run(session, values, count, &result, &error), &error);
   opsrt_result_destroy(result);
   free(inputs);
 }
@@ -115,15 +123,23 @@ static void hold_provider(void) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const opsrt_session_options options = {
-      .model = {.data = size ? data : (const uint8_t *)"", .size = size}, .workers = 1};
+      .model = {.data = size ? data : (const uint8_t *)"", .size = size},
+      .workers = 1,
+      .level = (int32_t)(size % 4),
+      .expand_functions = size / 4 % 2,
+      .freeze_initializers = size / 8 % 2,
+      .explain = size / 16 % 2,
+      .no_memory_reuse = size / 32 % 2};
   opsrt_session *session = NULL;
+  ops_error error = OPS_ERROR_INIT;
   hold_provider();
   const clock_t start = clock();
-  const int32_t status = opsrt_session_create(&options, &session, NULL);
+  const int32_t status = opsrt_session_create(&options, &session, &error);
   if (clock() - start > (clock_t)MAX_SECONDS * CLOCKS_PER_SEC) {
     fprintf(stderr, "making the session took more than %d s\n", MAX_SECONDS);
     abort();
   }
+  expect_no_bug(status, &error);
   if (status == OPS_OK) run(session);
   opsrt_session_destroy(session);
   return 0;

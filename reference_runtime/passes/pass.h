@@ -112,8 +112,8 @@ int32_t rt_pass_drop_value(rt_value *value, ops_error *error);
 
 // --- Gating (level 2) ------------------------------------------------------------------------
 
-// 1 in *out_taken if a provider claims `node` that is at least as preferred as each of those that
-// claim the `replaced` nodes. A refusal is noted as a near miss.
+// 1 in *out_taken if a provider claims `node` that is at least as preferred as each of those
+// that claim the `replaced` nodes. A refusal is noted as a near miss.
 int32_t rt_pass_claimed(rt_pass_context *context, const rt_node *node, rt_node *const *replaced,
                         uint32_t count, int *out_taken, ops_error *error);
 

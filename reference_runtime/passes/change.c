@@ -184,16 +184,11 @@ int32_t rt_pass_replace(rt_pass_context *context, rt_node *node, rt_value *value
 
 // --- Gating ----------------------------------------------------------------------------------
 
-static const char *place_text(uint32_t place) {
-  return place == RT_CLAIM_NOBODY ? "no provider claims it"
-                                  : "only a less preferred provider claims it";
-}
-
 int32_t rt_pass_claimed(rt_pass_context *context, const rt_node *node, rt_node *const *replaced,
-                        uint32_t count, int *out_taken, ops_error *error) {
+                        uint32_t count, const char **out_why, ops_error *error) {
   const rt_passes_host *host = &context->options->host;
   uint32_t place, best = RT_CLAIM_NOBODY;
-  *out_taken = 1;
+  *out_why = NULL;
   if (!host->claim) return OPS_OK;
   OPS_RETURN_IF_ERROR(host->claim(host->user, node, &place, error));
   for (uint32_t i = 0; i < count; ++i) {
@@ -201,9 +196,9 @@ int32_t rt_pass_claimed(rt_pass_context *context, const rt_node *node, rt_node *
     OPS_RETURN_IF_ERROR(host->claim(host->user, replaced[i], &each, error));
     if (each < best) best = each;
   }
-  *out_taken = place != RT_CLAIM_NOBODY && place <= best;
-  if (!*out_taken)
-    rt_pass_miss(context, "%s '%s': not fused into %s, %s", replaced[0]->op.name,
-                 replaced[0]->name, node->op.name, place_text(place));
+  if (place == RT_CLAIM_NOBODY)
+    *out_why = "no provider claims it";
+  else if (place > best)
+    *out_why = "only a less preferred provider claims it";
   return OPS_OK;
 }

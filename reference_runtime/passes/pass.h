@@ -112,9 +112,9 @@ int32_t rt_pass_drop_value(rt_value *value, ops_error *error);
 
 // --- Gating (level 2) ------------------------------------------------------------------------
 
-// 1 in *out_taken if a provider claims `node` that is at least as preferred as each of those
-// that claim the `replaced` nodes. A refusal is noted as a near miss.
+// NULL in *out_why if a provider claims `node` that is at least as preferred as each of those
+// that claim the `replaced` nodes; else the reason, as the end of a sentence. Static.
 int32_t rt_pass_claimed(rt_pass_context *context, const rt_node *node, rt_node *const *replaced,
-                        uint32_t count, int *out_taken, ops_error *error);
+                        uint32_t count, const char **out_why, ops_error *error);
 
 #endif  // RT_PASSES_PASS_H_

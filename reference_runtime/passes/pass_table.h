@@ -35,4 +35,5 @@ RT_PASS(gelu, 2, "makes Gelu of its formulas, with erf or tanh")
 RT_PASS(swish, 2, "makes x*sigmoid(a*x) Swish")
 RT_PASS(hard_swish, 2, "makes HardSwish of its formulas")
 RT_PASS(div_by_constant, 2, "multiplies by the reciprocal")
+RT_PASS(post_operations, 2, "joins what works element by element to the product before it, as far as a provider absorbs it")
 // clang-format on

@@ -78,7 +78,7 @@ int32_t rt_pass_fuse(rt_pass_context *context, const rt_node_desc *desc,
                      rt_node *const *replaced, uint32_t count, rt_node **out_node,
                      ops_error *error) {
   rt_node *last = replaced[count - 1];
-  int taken;
+  const char *why;
   *out_node = NULL;
   const int standard = !desc->domain || !desc->domain[0];
   if (context->options->keep_opsets && standard && desc->opset > last->op.opset) {
@@ -91,7 +91,11 @@ int32_t rt_pass_fuse(rt_pass_context *context, const rt_node_desc *desc,
   if (standard && full.opset < last->op.opset) full.opset = last->op.opset;
   if (!full.name) full.name = last->name;
   OPS_RETURN_IF_ERROR(rt_pass_add_node(context, &full, last, replaced, count, out_node, error));
-  OPS_RETURN_IF_ERROR(rt_pass_claimed(context, *out_node, replaced, count, &taken, error));
-  if (!taken) return refuse(*out_node, out_node, error);
+  OPS_RETURN_IF_ERROR(rt_pass_claimed(context, *out_node, replaced, count, &why, error));
+  if (why) {
+    rt_pass_miss(context, "%s '%s' … %s '%s': not fused into %s, %s", replaced[0]->op.name,
+                 replaced[0]->name, last->op.name, last->name, full.op, why);
+    return refuse(*out_node, out_node, error);
+  }
   return rt_pass_replace(context, last, (*out_node)->outputs[0], error);
 }

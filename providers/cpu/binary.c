@@ -166,7 +166,9 @@ static void layouts(const ops_kernel *kernel, const ops_prepare_request *request
     if (!stands_beside(request, (uint64_t)i, rank, &last[i > 0])) return;
     all &= last[i > 0];
   }
-  if (kernel->input_count > 2 && !all) return;
+  // A limited broadcast names its axis among dimensions in their plain order.
+  const int limited = ((const binary_kernel *)kernel)->limited.mode != CPU_LIMITED_OFF;
+  if ((kernel->input_count > 2 || limited) && !all) return;
   const int32_t pattern = patterns[last[0]][last[1]];
   if (pattern == CPU_LAST_NONE) return;
   cpu_layouts_add(layouts, pattern, 0);

@@ -150,6 +150,34 @@ static void loops_keep_what_an_iteration_preserves(void **state) {
   rt_graph_destroy(g);
 }
 
+// A loop that nothing ends early stacks as many results as it has iterations: the size of an
+// axis here. Where the body decides, the number is open.
+static void counted_loops_have_a_length(void **state) {
+  (void)state;
+  for (int counted = 0; counted < 2; ++counted) {
+    rt_graph *g = make_graph(), *body;
+    rt_value *x = input(g, "x", "N,4"), *in[2], *inner, *none = NULL;
+    rt_value *shape = OUT(g, "Shape", 13, {x}),
+             *count = OUT(g, "Gather", 13, {shape, INTS(g, 0)});
+    assert_int_equal(rt_graph_create_body(g, "body", &body, NULL), OPS_OK);
+    for (int i = 0; i < 2; ++i)
+      assert_int_equal(rt_graph_add_input(body, "in", NULL, &in[i], NULL), OPS_OK);
+    assert_int_equal(rt_graph_add_capture(body, x, &inner, NULL), OPS_OK);
+    rt_value *row = OUT(body, "Gather", 13, {inner, in[0]}, .attrs = {I("axis", 0)});
+    rt_value *go = counted ? OUT(body, "Identity", 13, {in[1]}) : OUT(body, "Not", 13, {in[1]});
+    assert_int_equal(rt_graph_add_output(body, NULL, go, NULL, NULL), OPS_OK);
+    assert_int_equal(rt_graph_add_output(body, NULL, row, NULL, NULL), OPS_OK);
+    rt_value *all =
+        OUT(g, "Loop", 13, {count, none}, .input_count = 2,
+            .attrs = {{.name = "body", .kind = RT_ATTR_GRAPH, .count = 1, .graphs = &body}});
+    infer(g);
+    assert_int_equal(all->type.rank, 2);
+    assert_int_equal(rt_dim_equal(all->type.dims[0], x->type.dims[0]), counted);
+    assert_true(rt_dim_is_value(all->type.dims[1], 4));
+    rt_graph_destroy(g);
+  }
+}
+
 // The first element has length 3, an iteration adds one of length 4: no length holds for all.
 static void carried_sequences_may_get_other_elements(void **state) {
   (void)state;
@@ -374,6 +402,7 @@ int main(void) {
       cmocka_unit_test(open_dimensions_get_symbols),
       cmocka_unit_test(declarations_fill_and_are_checked),
       cmocka_unit_test(loops_keep_what_an_iteration_preserves),
+      cmocka_unit_test(counted_loops_have_a_length),
       cmocka_unit_test(carried_sequences_may_get_other_elements),
       cmocka_unit_test(sequences_keep_what_elements_share),
       cmocka_unit_test(branches_merge),

@@ -79,6 +79,28 @@ static int32_t need_same_state(const rt_infer_context *ctx, const rt_value *befo
                        rt_elem_type_name(b->elem_type));
 }
 
+// 1 if no iteration can end the loop: the condition holds at first and each iteration hands it
+// on.
+static int runs_to_the_end(const rt_infer_context *ctx, const rt_graph *body) {
+  const rt_value *after = body->outputs[0];
+  int64_t given = 1;
+  if (rt_infer_has(ctx, 1) && rt_infer_ints(ctx, 1, &given, 1) != 1) return 0;
+  if (!given) return 0;
+  if (after->contents_count == 1 && rt_dim_is_const(after->contents[0]))
+    return after->contents[0].value != 0;
+  while (after->producer && rt_op_is(&after->producer->op, "Identity"))
+    after = rt_node_input(after->producer, 0);
+  return after == body->inputs[1];
+}
+
+// How often the body runs, as far as that is known before.
+static rt_dim trip_count(const rt_infer_context *ctx, const rt_graph *body) {
+  rt_dim count[RT_INFER_MAX_CONTENTS];
+  if (rt_infer_contents(ctx, 0, count) != 1 || !runs_to_the_end(ctx, body))
+    return rt_dim_unknown();
+  return rt_dim_max(ctx->symbols, count[0], rt_dim_const(0));
+}
+
 // Body: (iteration, condition, carried...) -> (condition, carried..., scanned...).
 int32_t rt_infer_rule_loop(rt_infer_context *ctx) {
   const rt_graph *body = rt_attrs_graph(&ctx->op->attrs, "body");
@@ -93,10 +115,11 @@ int32_t rt_infer_rule_loop(rt_infer_context *ctx) {
   }
   for (uint32_t i = 0; i < carried; ++i)
     OPS_RETURN_IF_ERROR(need_same_state(ctx, body->inputs[i + 2], body->outputs[i + 1]));
+  const rt_dim length = trip_count(ctx, body);
   for (uint32_t i = 0; i < ctx->output_count; ++i) {
     const rt_type *type = &body->outputs[i + 1]->type;
     if (i >= carried) {
-      OPS_RETURN_IF_ERROR(set_stacked(ctx, i, type, 0, rt_dim_unknown()));
+      OPS_RETURN_IF_ERROR(set_stacked(ctx, i, type, 0, length));
       continue;
     }
     // The loop may run no time at all: then the result is what went in.

@@ -241,6 +241,10 @@ int32_t rt_build_attention(rt_text *text, const rt_node *node, ops_error *error)
   attention a = {node, text, type, precision_of(node, type), rank == 3, 0};
   if (!type) return rt_function_unknown(node, Q, "element type", error);
   if (rank != 3 && rank != 4) return rt_function_unknown(node, Q, "rank", error);
+  if (a.is_packed) {
+    OPS_RETURN_IF_ERROR(rt_function_positive(node, "q_num_heads", error));
+    OPS_RETURN_IF_ERROR(rt_function_positive(node, "kv_num_heads", error));
+  }
   rt_text_add(text,
               "(Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen) => "
               "(Y, present_key, present_value, qk_matmul_output) {\n");

@@ -2,6 +2,8 @@
 //
 // DepthToSpace and SpaceToDepth: split axes, permute, join axes. In mode DCR the depth is
 // (row in block, column in block, rest), in CRD (rest, row, column).
+#include <ops_support/error.h>
+
 #include "functions/table.h"
 
 static void begin(rt_text *text, const rt_node *node) {
@@ -30,7 +32,7 @@ static int is_crd(const rt_node *node) {
 }
 
 int32_t rt_build_depth_to_space(rt_text *text, const rt_node *node, ops_error *error) {
-  (void)error;
+  OPS_RETURN_IF_ERROR(rt_function_positive(node, "blocksize", error));
   begin(text, node);
   rt_text_add(text,
               "rest = Div (c, area)\n"
@@ -44,7 +46,7 @@ int32_t rt_build_depth_to_space(rt_text *text, const rt_node *node, ops_error *e
 }
 
 int32_t rt_build_space_to_depth(rt_text *text, const rt_node *node, ops_error *error) {
-  (void)error;
+  OPS_RETURN_IF_ERROR(rt_function_positive(node, "blocksize", error));
   begin(text, node);
   rt_text_add(text,
               "rows = Div (h, b)\n"

@@ -2,6 +2,8 @@
 //
 // GroupNormalization: mean and variance over the channels of a group and all positions. Scale
 // and bias belong to groups before opset 21 and to channels from then on.
+#include <ops_support/error.h>
+
 #include "functions/table.h"
 
 int32_t rt_build_group_normalization(rt_text *text, const rt_node *node, ops_error *error) {
@@ -9,6 +11,7 @@ int32_t rt_build_group_normalization(rt_text *text, const rt_node *node, ops_err
   const int by_channel = node->op.opset >= 21;
   const int32_t type = rt_function_type(node, 0);
   if (!type) return rt_function_unknown(node, 0, "element type", error);
+  OPS_RETURN_IF_ERROR(rt_function_positive(node, "num_groups", error));
   const int32_t stash =
       by_channel ? (int32_t)rt_attrs_int(attrs, "stash_type", OPS_TYPE_FLOAT) : type;
   const int64_t groups[] = {0, rt_attrs_int(attrs, "num_groups", 1), -1};

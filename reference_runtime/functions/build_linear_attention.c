@@ -4,6 +4,7 @@
 //   decay  S = exp(g) S                        (gated rules)
 //   write  S = S + k (x) u, u = v or beta (v - S^T k)   (delta rules)
 //   read   o = scale S^T q, by every query head of the group
+#include <ops_support/error.h>
 #include <stdio.h>
 
 #include "functions/table.h"
@@ -30,9 +31,9 @@ static void add_split(const linear *l, const char *from, const char *to, const c
 static void add_inputs(const linear *l) {
   const rt_attrs *attrs = &l->node->op.attrs;
   const long long heads = rt_attrs_int(attrs, "kv_num_heads", 1);
-  const long long q_heads = rt_attrs_int(attrs, "q_num_heads", heads);
+  const long long q_heads = rt_attrs_int(attrs, "q_num_heads", 1);
   char shape[96];
-  snprintf(shape, sizeof shape, "%lld, %lld, -1", heads, q_heads / (heads ? heads : 1));
+  snprintf(shape, sizeof shape, "%lld, %lld, -1", heads, q_heads / heads);
   add_split(l, "query", "q", shape, 5);
   snprintf(shape, sizeof shape, "%lld, -1", heads);
   add_split(l, "key", "k", shape, 4);
@@ -118,6 +119,8 @@ int32_t rt_build_linear_attention(rt_text *text, const rt_node *node, ops_error 
   const int32_t type = rt_function_type(node, QUERY), past = rt_function_type(node, PAST);
   const rt_value *present = rt_node_output(node, 1);
   if (!type) return rt_function_unknown(node, QUERY, "element type", error);
+  OPS_RETURN_IF_ERROR(rt_function_positive(node, "kv_num_heads", error));
+  OPS_RETURN_IF_ERROR(rt_function_positive(node, "q_num_heads", error));
   linear l = {
       node,
       text,

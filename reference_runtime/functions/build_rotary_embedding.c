@@ -3,6 +3,8 @@
 // RotaryEmbedding: pairs of elements of each head, (first half, second half) or neighbours
 // where interleaved, are rotated by the angle of their position. Elements beyond
 // rotary_embedding_dim stay. Works on [batch, position, head, element].
+#include <ops_support/error.h>
+
 #include "functions/table.h"
 
 // `heads`: X with four axes.
@@ -69,6 +71,7 @@ int32_t rt_build_rotary_embedding(rt_text *text, const rt_node *node, ops_error 
   const int interleaved = rt_attrs_int(attrs, "interleaved", 0) != 0;
   const int64_t size = rt_attrs_int(attrs, "rotary_embedding_dim", 0), head_axis = 2;
   if (rank != 3 && rank != 4) return rt_function_unknown(node, 0, "rank", error);
+  if (rank == 3) OPS_RETURN_IF_ERROR(rt_function_positive(node, "num_heads", error));
   rt_text_add(text, "(X, cos_cache, sin_cache, position_ids) => (Y) {\n");
   add_heads(text, node, rank);
   add_parts(text, size);

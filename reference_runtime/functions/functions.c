@@ -114,6 +114,14 @@ int32_t rt_function_unknown(const rt_node *node, uint32_t index, const char *wha
                        node->path, node->op.name, node->name, what, index);
 }
 
+int32_t rt_function_positive(const rt_node *node, const char *name, ops_error *error) {
+  const int64_t value = rt_attrs_int(&node->op.attrs, name, 0);
+  if (value > 0) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
+                       "%s%s '%s': attribute %s is %lld, expected 1 or more", node->path,
+                       node->op.name, node->name, name, (long long)value);
+}
+
 // ---- Expanding ------------------------------------------------------------------------------
 
 static int32_t build_text(const rt_function_row *row, const rt_node *node,

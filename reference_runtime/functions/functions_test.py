@@ -183,6 +183,16 @@ def check_names(bad):
     return 2
 
 
+def check_refused(bad):
+    """A number that the body would divide by."""
+    scale = [numpy_helper.from_array(np.ones(4, np.float32), n) for n in ("s", "b")]
+    node = helper.make_node("GroupNormalization", ["x", "s", "b"], ["y"], name="g", num_groups=0)
+    text = opsrun(model_of([node], {"x": (3, 4)}, {"y": None}, 21, scale), {"x": X}, "--expand-functions")[1]
+    if not all(word in text for word in ["GroupNormalization 'g'", "num_groups is 0"]):
+        bad.append(f"message: expected num_groups in {text}")
+    return 1
+
+
 def check_complete(bad):
     """Bodies that depend on the node have builders: rows of functions.c."""
     rows = set(re.findall(r'\{"([^"]*)", "(\w+)", (\d+), \d+, NULL, \w+\}',
@@ -196,7 +206,7 @@ def check_complete(bad):
 
 def main():
     bad = []
-    count = check_official(bad) + check_places(bad) + check_names(bad) + check_complete(bad)
+    count = check_official(bad) + check_places(bad) + check_names(bad) + check_refused(bad) + check_complete(bad)
     for line in bad:
         print(line)
     print(f"{count} checks, {len(bad)} findings")

@@ -35,6 +35,9 @@ int rt_function_takes(const rt_node *node, uint32_t index);
 int32_t rt_function_unknown(const rt_node *node, uint32_t index, const char *what,
                             ops_error *error);
 
+// INVALID_MODEL unless the integer attribute `name`, 0 where it is absent, is 1 or more.
+int32_t rt_function_positive(const rt_node *node, const char *name, ops_error *error);
+
 int32_t rt_build_attention(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_bernoulli(rt_text *text, const rt_node *node, ops_error *error);
 int32_t rt_build_cast_like(rt_text *text, const rt_node *node, ops_error *error);

@@ -62,15 +62,18 @@ static void task_finish(task *t) {
 
 static int32_t find_named(const task *t, ops_str name, const char *attribute,
                           rt_value **out_value) {
-  char text[512];
-  snprintf(text, sizeof text, "%.*s", OPS_STR_FMT(name));
-  *out_value = rt_graph_find_value(t->graph, text);
+  // Terminated; attributes may hold any bytes, names of values none that is zero.
+  char *text = calloc(name.size + 1, 1);
+  if (!text) return no_memory(t);
+  if (name.size) memcpy(text, name.data, name.size);
+  *out_value = strlen(text) == name.size ? rt_graph_find_value(t->graph, text) : NULL;
+  free(text);
   if (*out_value) return OPS_OK;
   return ops_error_set(
       t->error, OPS_ERROR_INVALID_MODEL,
-      "Gradient '%s': its attribute %s names '%s', which is no tensor of graph "
+      "Gradient '%s': its attribute %s names '%.*s', which is no tensor of graph "
       "'%s'; expected an input, an initializer or an output of a node",
-      t->node->name, attribute, text, t->graph->name);
+      t->node->name, attribute, OPS_STR_FMT(name), t->graph->name);
 }
 
 // The attribute `name`, a list of strings; the count is 0 if it is absent.

@@ -28,6 +28,8 @@ int32_t rt_rule_concat(const rt_node *node, rt_text *text, rt_text *derivatives,
   int64_t axis = rt_attrs_int(&node->op.attrs, "axis", 1);
   if (axis < 0 && rank < 0) return rt_rule_refuse(node, "the rank of its inputs", error);
   if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= OPS_MAX_RANK)
+    return rt_rule_refuse(node, "an axis of its inputs", error);
   rt_text sizes = {0}, parts = {0};
   for (uint32_t i = 0; i < node->input_count; ++i) {
     const char *comma = i ? ", " : "";

@@ -70,6 +70,8 @@ int32_t rt_rule_softmax(const rt_node *node, rt_text *text, rt_text *derivatives
   axes[0] = rt_attrs_int(&node->op.attrs, "axis", is_old ? 1 : -1);
   if (is_old && rank < 0) return rt_rule_refuse(node, "the rank of its input", error);
   if (is_old && axes[0] < 0) axes[0] += rank;
+  if (is_old && (axes[0] < 0 || axes[0] > rank))
+    return rt_rule_refuse(node, "an axis of its input", error);
   while (is_old && axes[0] + count < rank) {
     axes[count] = axes[0] + count;
     ++count;

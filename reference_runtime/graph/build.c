@@ -25,6 +25,7 @@ void rt_builder_init(rt_builder *b, const rt_graph_options *options, int64_t ir_
   if (options) b->limits = *options;
   if (b->limits.max_nodes == 0) b->limits.max_nodes = RT_GRAPH_DEFAULT_MAX_NODES;
   if (b->limits.max_depth == 0) b->limits.max_depth = RT_GRAPH_DEFAULT_MAX_DEPTH;
+  if (b->limits.max_inlined == 0) b->limits.max_inlined = RT_GRAPH_DEFAULT_MAX_INLINED;
 }
 
 void rt_builder_finish(rt_builder *b) {
@@ -480,12 +481,36 @@ static int32_t add_origins(rt_builder *b, const rt_scope *s, const rt_model_node
   return rt_node_set_path(node, s->frame->path, b->error);
 }
 
+// What the names of a node say of the calls around it.
+static uint64_t text_of_frames(const rt_call_frame *frame) {
+  uint64_t size = strlen(frame->prefix) + strlen(frame->path);
+  for (; frame; frame = frame->caller ? frame->caller->frame : NULL)
+    size += frame->name.size + frame->op.size;
+  return size;
+}
+
 // Calls count too: functions that only call functions must not run away.
-int32_t rt_build_check_size(rt_builder *b, const rt_scope *s) {
-  if ((uint64_t)s->graph->root->node_limit + b->calls < b->limits.max_nodes) return OPS_OK;
+static int32_t check_inlined(rt_builder *b, const rt_scope *s) {
+  if (++b->inlined > b->limits.max_inlined)
+    return ops_error_set(
+        b->error, OPS_ERROR_UNSUPPORTED,
+        "the calls of functions stand for more than %u nodes and calls "
+        "(RT_GRAPH_DEFAULT_MAX_INLINED); call fewer functions inside each other",
+        b->limits.max_inlined);
+  b->inlined_text += text_of_frames(s->frame);
+  if (b->inlined_text <= RT_GRAPH_MAX_INLINED_TEXT) return OPS_OK;
   return ops_error_set(b->error, OPS_ERROR_UNSUPPORTED,
-                       "the model has more than %u nodes and calls after its functions are "
-                       "inlined; raise max_nodes",
+                       "the names of inlined nodes have more than %llu bytes "
+                       "(RT_GRAPH_MAX_INLINED_TEXT); give calls of functions shorter names",
+                       (unsigned long long)RT_GRAPH_MAX_INLINED_TEXT);
+}
+
+int32_t rt_build_check_size(rt_builder *b, const rt_scope *s) {
+  if (s->frame) OPS_RETURN_IF_ERROR(check_inlined(b, s));
+  if (s->graph->root->node_limit < b->limits.max_nodes) return OPS_OK;
+  return ops_error_set(b->error, OPS_ERROR_UNSUPPORTED,
+                       "the model has more than %u nodes after its functions are inlined "
+                       "(RT_GRAPH_DEFAULT_MAX_NODES); split it",
                        b->limits.max_nodes);
 }
 
@@ -575,6 +600,18 @@ static int32_t build_initializer(rt_builder *b, rt_scope *s, ops_str name,
   return bind_constant(b, s, name, constant);
 }
 
+// A sparse initializer is small in the file, whatever it stands for.
+static int32_t check_dense(rt_builder *b, ops_str name, const rt_constant *constant) {
+  b->dense_bytes += constant->size;
+  if (b->dense_bytes <= RT_GRAPH_MAX_DENSE_BYTES) return OPS_OK;
+  return ops_error_set(
+      b->error, OPS_ERROR_UNSUPPORTED,
+      "sparse initializer '%.*s': together with those before it stands for %llu "
+      "bytes; expected at most %llu (RT_GRAPH_MAX_DENSE_BYTES)",
+      OPS_STR_FMT(name), (unsigned long long)b->dense_bytes,
+      (unsigned long long)RT_GRAPH_MAX_DENSE_BYTES);
+}
+
 static int32_t build_initializers(rt_builder *b, rt_scope *s, const rt_model_graph *source) {
   for (size_t i = 0; i < source->initializer_count + source->sparse_initializer_count; ++i) {
     rt_constant *constant;
@@ -584,8 +621,9 @@ static int32_t build_initializers(rt_builder *b, rt_scope *s, const rt_model_gra
         dense ? NULL : &source->sparse_initializers[i - source->initializer_count];
     OPS_RETURN_IF_ERROR(dense ? rt_constant_from_tensor(tensor, &constant, b->error)
                               : dense_from_sparse(sparse, &constant, b->error));
-    const int32_t status =
-        build_initializer(b, s, dense ? tensor->name : sparse->values.name, constant);
+    const ops_str name = dense ? tensor->name : sparse->values.name;
+    int32_t status = dense ? OPS_OK : check_dense(b, name, constant);
+    if (status == OPS_OK) status = build_initializer(b, s, name, constant);
     rt_constant_release(constant);
     OPS_RETURN_IF_ERROR(status);
   }

@@ -18,11 +18,17 @@
 
 #define RT_GRAPH_DEFAULT_MAX_NODES ((uint32_t)1 << 22)
 #define RT_GRAPH_DEFAULT_MAX_DEPTH 64u
+// A file of 2 KB can hold functions that call each other 2^30 times: nodes that inlining makes
+// are bounded apart from those that the file pays for with bytes of its own.
+#define RT_GRAPH_DEFAULT_MAX_INLINED ((uint32_t)1 << 18)
+#define RT_GRAPH_MAX_DENSE_BYTES ((uint64_t)1 << 30)  // of all sparse initializers, written out
+#define RT_GRAPH_MAX_INLINED_TEXT ((uint64_t)256 << 20)  // bytes of their names and origins
 
 // Zero-initialise, then set what differs from the default.
 typedef struct rt_graph_options {
-  uint32_t max_nodes;  // of the whole tree, after inlining
-  uint32_t max_depth;  // of function calls and bodies inside each other
+  uint32_t max_nodes;    // of the whole tree, after inlining
+  uint32_t max_depth;    // of function calls and bodies inside each other
+  uint32_t max_inlined;  // nodes of functions, once for each call, and the calls themselves
 } rt_graph_options;
 
 // `model` must outlive the graph and every constant retained from it. `options` may be NULL.

@@ -265,8 +265,8 @@ static void runaway_calls_are_refused(void **state) {
   rt_model model = model_of(nodes, 1);
   model.functions = functions;
   model.function_count = LEVELS;
-  const rt_graph_options options = {.max_nodes = 1000};
-  assert_refused(&model, &options, OPS_ERROR_UNSUPPORTED, "max_nodes");
+  const rt_graph_options options = {.max_inlined = 1000};
+  assert_refused(&model, &options, OPS_ERROR_UNSUPPORTED, "MAX_INLINED");
 }
 
 int main(void) {

@@ -38,7 +38,9 @@ typedef struct rt_builder {
   rt_graph_options limits;
   rt_store_arena scratch;  // terminated copies of names, lists of operands
   rt_names functions;      // key -> rt_model_function
-  uint32_t calls;          // inlined so far
+  uint32_t inlined;        // nodes of functions and calls so far
+  uint64_t dense_bytes;    // of sparse initializers so far
+  uint64_t inlined_text;   // bytes that name them
   ops_error *error;
 } rt_builder;
 

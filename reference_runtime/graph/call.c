@@ -140,7 +140,6 @@ int32_t rt_build_call(rt_builder *b, rt_scope *s, const rt_model_node *node,
                       const rt_model_function *function) {
   OPS_RETURN_IF_ERROR(check_call(b, s, node, function));
   OPS_RETURN_IF_ERROR(rt_build_check_size(b, s));
-  b->calls++;
   const char *prefix = rt_build_full_name(b, s, node->name.size ? node->name : node->op_type);
   if (!prefix) return rt_build_no_memory(b);
   const rt_call_frame frame = {

@@ -63,7 +63,7 @@ int32_t rt_constant_create_sparse(int32_t rank, const int64_t *dims, const rt_sp
                                   rt_constant **out_constant, ops_error *error);
 
 // The dense constant that a sparse one in COO form stands for; the largest that is made.
-#define RT_CONSTANT_MAX_DENSE_BYTES ((uint64_t)4 << 30)
+#define RT_CONSTANT_MAX_DENSE_BYTES ((uint64_t)1 << 30)
 int32_t rt_constant_write_out(const rt_constant *sparse, rt_constant **out_dense,
                               ops_error *error);
 

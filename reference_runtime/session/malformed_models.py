@@ -411,6 +411,20 @@ def sparse_counts_differ():
     return sparse([1, 2], [0], [2])
 
 
+@fault(UNSUPPORTED, "sparse", "elements", "written out", "RT_CONSTANT_MAX_DENSE_BYTES")
+def sparse_explodes():
+    return sparse([1, 2], [0, 5], [2**40])
+
+
+@fault(UNSUPPORTED, "sparse initializer 'w1'", "stands for 1610612736 bytes", "RT_GRAPH_MAX_DENSE_BYTES")
+def sparse_explode_together():
+    made = sparse([1, 2], [0, 5], [3 * 2**26])
+    second = made.graph.sparse_initializer.add()
+    second.CopyFrom(made.graph.sparse_initializer[0])
+    second.values.name = "w1"
+    return made
+
+
 # ---- External data -----------------------------------------------------------------------------
 
 @fault(INVALID, "tensor 'w'", "'../secret.bin' contains '..'", "inside it")
@@ -546,6 +560,13 @@ def function_calls_itself():
 @fault(INVALID, "function 'F' calls itself: 'F' -> 'G' -> 'F'", "use Loop")
 def functions_call_each_other():
     return calls(CALL, function("F (a) => (b) { b = f.G (a) }"), function("G (a) => (b) { b = f.F (a) }"))
+
+
+@fault(UNSUPPORTED, "more than 262144 nodes and calls", "RT_GRAPH_DEFAULT_MAX_INLINED", "fewer functions")
+def functions_explode():
+    """Each of 20 functions calls the next one twice: a million nodes from a kilobyte."""
+    chain = [function(f"F{i} (a) => (c) {{ b = f.F{i + 1} (a) c = f.F{i + 1} (b) }}") for i in range(19)]
+    return calls("(float[2] x) => (float[2] y) { [c] y = f.F0 (x) }", *chain, function("F19 (a) => (b) { b = Neg (a) }"))
 
 
 @fault(INVALID, "node 0 'c' (F)", "has 2 inputs", "expected 0 to 1")

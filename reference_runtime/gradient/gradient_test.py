@@ -149,6 +149,10 @@ RULES = [
     ("Transpose", [(2, 3, 4)], {"attributes": {"perm": [1, 2, 0]}}),
     ("Unsqueeze", [(2, 3), np.array([0, 3])], {}),
     ("Where", [np.array([True, False, True]), (2, 3), (2, 1)], {}),
+    ("BatchNormalization", [(2, 3, 4), (3,), (3,), (3,), (3,)], {"low": 0.5, "high": 2}),
+    ("CumSum", [(3, 4), np.array(1)], {}), ("Dropout", [(5,)], {}),
+    ("CumSum", [(3, 4), np.array(0)], {"attributes": {"exclusive": 1, "reverse": 1}}),
+    ("ReduceMax", [(2, 3, 4), np.array([1])], {}), ("ReduceMin", [(2, 3)], {"attributes": {"keepdims": 0}}),
     # What chooses elements.
     ("DepthToSpace", [(1, 8, 2, 3)], {"attributes": {"blocksize": 2, "mode": "CRD"}}),
     ("Gather", [(3, 4), np.array([[2, 0], [2, -1]])], {"attributes": {"axis": 0}}),

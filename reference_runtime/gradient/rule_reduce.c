@@ -59,6 +59,40 @@ int32_t rt_rule_reduce(const rt_node *node, rt_text *text, rt_text *derivatives,
   return OPS_OK;
 }
 
+// ReduceMax and ReduceMin: elements that attain the extreme share the derivative equally.
+int32_t rt_rule_reduce_extreme(const rt_node *node, rt_text *text, rt_text *derivatives,
+                               ops_error *error) {
+  (void)error;
+  rt_text_add(derivatives, node->input_count > 1 ? "%s, _" : "%s", "a");
+  if (!add_axes(node, text)) {
+    rt_text_add(text, "a = Identity (G0)\n");
+    return OPS_OK;
+  }
+  const int empty_is_none = rt_attrs_int(&node->op.attrs, "noop_with_empty_axes", 0) != 0;
+  rt_text_add(
+      text,
+      "kept = %s <keepdims: int = 1, noop_with_empty_axes: int = %d> (X0, axes)\n"
+      "kept_shape = Shape (kept)\n"
+      "rows = Reshape <allowzero: int = 1> (G0, kept_shape)\n"
+      "is_extreme = Equal (X0, kept)\n"
+      "hits = CastLike (is_extreme, G0)\n"
+      "count = ReduceSum <keepdims: int = 1, noop_with_empty_axes: int = %d> (hits, axes)\n"
+      "share = Div (rows, count)\n"
+      "a = Mul (hits, share)\n",
+      node->op.name, empty_is_none, empty_is_none);
+  return OPS_OK;
+}
+
+// CumSum: the sum from the other end.
+int32_t rt_rule_cum_sum(const rt_node *node, rt_text *text, rt_text *derivatives,
+                        ops_error *error) {
+  (void)error;
+  rt_text_add(text, "a = CumSum <exclusive: int = @exclusive, reverse: int = %d> (G0, X1)\n",
+              !rt_attrs_int(&node->op.attrs, "reverse", 0));
+  rt_text_add(derivatives, "a, _");
+  return OPS_OK;
+}
+
 // Softmax: Y (G - sum(G Y)). LogSoftmax: G - exp(Y) sum(G). Before opset 13 over all axes from
 // `axis` on, from then on along it.
 int32_t rt_rule_softmax(const rt_node *node, rt_text *text, rt_text *derivatives,

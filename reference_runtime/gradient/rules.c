@@ -38,6 +38,7 @@ static const rt_rule rules[] = {
      NUMBER("one", "1",
             "X0") "square = Mul (X0, X0)\nsum = Add (one, square)\na = Div (G0, sum)\n",
      NULL, RT_SUM_NONE},
+    {"BatchNormalization", NULL, NULL, rt_rule_batch_normalization, RT_SUM_NONE},
     {"Cast", "a", "a = CastLike (G0, X0)\n", NULL, RT_SUM_NONE},
     {"CastLike", "a, _", "a = CastLike (G0, X0)\n", NULL, RT_SUM_NONE},
     {"Ceil", "_", "", NULL, RT_SUM_NONE},
@@ -47,9 +48,11 @@ static const rt_rule rules[] = {
     {"Cos", "a", "sine = Sin (X0)\nproduct = Mul (G0, sine)\na = Neg (product)\n", NULL,
      RT_SUM_NONE},
     {"Cosh", "a", "sine = Sinh (X0)\na = Mul (G0, sine)\n", NULL, RT_SUM_NONE},
+    {"CumSum", NULL, NULL, rt_rule_cum_sum, RT_SUM_NONE},
     {"DepthToSpace", NULL, NULL, rt_rule_select, RT_SUM_NONE},
     {"Div", "a, b", "a = Div (G0, X1)\nproduct = Mul (a, Y0)\nb = Neg (product)\n", NULL,
      RT_SUM_OUTPUT},
+    {"Dropout", NULL, NULL, rt_rule_dropout, RT_SUM_NONE},
     {"Erf", "a",  // 2 / sqrt(pi) * exp(-x^2)
      "scale_double = Constant <value: tensor = double {1.1283791670955126}> ()\n"
      "scale = CastLike (scale_double, X0)\n"
@@ -87,7 +90,9 @@ static const rt_rule rules[] = {
     {"Reciprocal", "a",
      "square = Mul (Y0, Y0)\nproduct = Mul (G0, square)\na = Neg (product)\n", NULL,
      RT_SUM_NONE},
+    {"ReduceMax", NULL, NULL, rt_rule_reduce_extreme, RT_SUM_NONE},
     {"ReduceMean", NULL, NULL, rt_rule_reduce, RT_SUM_NONE},
+    {"ReduceMin", NULL, NULL, rt_rule_reduce_extreme, RT_SUM_NONE},
     {"ReduceSum", NULL, NULL, rt_rule_reduce, RT_SUM_NONE},
     {"Relu", "a",
      NUMBER("zero", "0",

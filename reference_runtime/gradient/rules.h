@@ -41,12 +41,18 @@ int32_t rt_rule_refuse(const rt_node *node, const char *what, ops_error *error);
 // The rank of an input; -1 if it is unknown.
 int32_t rt_rule_rank(const rt_node *node, uint32_t input);
 
+int32_t rt_rule_batch_normalization(const rt_node *node, rt_text *text, rt_text *derivatives,
+                                    ops_error *error);
 int32_t rt_rule_clip(const rt_node *node, rt_text *text, rt_text *derivatives,
                      ops_error *error);
 int32_t rt_rule_concat(const rt_node *node, rt_text *text, rt_text *derivatives,
                        ops_error *error);
 int32_t rt_rule_conv(const rt_node *node, rt_text *text, rt_text *derivatives,
                      ops_error *error);
+int32_t rt_rule_cum_sum(const rt_node *node, rt_text *text, rt_text *derivatives,
+                        ops_error *error);
+int32_t rt_rule_dropout(const rt_node *node, rt_text *text, rt_text *derivatives,
+                        ops_error *error);
 int32_t rt_rule_extreme(const rt_node *node, rt_text *text, rt_text *derivatives,
                         ops_error *error);
 int32_t rt_rule_gemm(const rt_node *node, rt_text *text, rt_text *derivatives,
@@ -59,6 +65,8 @@ int32_t rt_rule_mean(const rt_node *node, rt_text *text, rt_text *derivatives,
                      ops_error *error);
 int32_t rt_rule_reduce(const rt_node *node, rt_text *text, rt_text *derivatives,
                        ops_error *error);
+int32_t rt_rule_reduce_extreme(const rt_node *node, rt_text *text, rt_text *derivatives,
+                               ops_error *error);
 int32_t rt_rule_scatter(const rt_node *node, rt_text *text, rt_text *derivatives,
                         ops_error *error);
 int32_t rt_rule_select(const rt_node *node, rt_text *text, rt_text *derivatives,

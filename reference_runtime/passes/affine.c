@@ -49,6 +49,9 @@ rt_affine rt_affine_find(const rt_value *value, const rt_node *reader) {
   if (!affine.node) return affine;
   affine.why = rt_value_sole_consumer(value) == reader ? check(affine.node)
                                                        : "others read what is between";
+  // Only arithmetic of opset 6 and before has it.
+  if (!affine.why && rt_attrs_int(&reader->op.attrs, "broadcast", 0) != 0)
+    affine.why = "an attribute says how the other operand broadcasts";
   if (affine.why) return affine;
   const int32_t rank = rt_pass_rank(value);
   affine.axis = rt_pass_is(affine.node, "MatMul") ? rank - 1 : 1;

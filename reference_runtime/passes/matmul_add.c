@@ -17,6 +17,7 @@ static int fits(const rt_value *value, const rt_value *result) {
 }
 
 static const char *check(const rt_node *matmul, const rt_node *add, const rt_value *bias) {
+  if (add->op.opset < 7) return "before opset 7 attributes say what broadcasts";
   if (rt_value_sole_consumer(matmul->outputs[0]) != add) return "others read the product";
   if (rt_pass_rank(matmul->operands[0]) != 2 || rt_pass_rank(matmul->operands[1]) != 2)
     return "the operands are no matrices";

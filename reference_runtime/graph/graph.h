@@ -60,8 +60,8 @@ struct rt_value {
   rt_constant *constant;  // CONSTANT; INPUT with a default; else NULL
   rt_value *outer;        // CAPTURE, else NULL
 
-  // Known contents of a small integer tensor of rank 0 or 1 (a shape, a list of axes), filled
-  // by inference; contents_count is -1 if nothing is known, an element may be unknown.
+  // Known contents of a small integer tensor (a shape, a list of axes), in row-major order,
+  // filled by inference; contents_count is -1 if nothing is known, an element may be unknown.
   const rt_dim *contents;
   int64_t contents_count;
 

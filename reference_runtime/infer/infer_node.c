@@ -60,11 +60,15 @@ static int64_t exact_limit(int32_t elem_type, int *out_signed) {
 }
 
 // Forgets contents that the element type cannot hold: arithmetic would wrap or round there.
+// Those of matrices and beyond are followed where the shape is known.
 static void check_contents(rt_infer_output *output) {
   int is_signed;
   if (output->contents_count < 0) return;
   const int64_t limit = exact_limit(output->type.elem_type, &is_signed);
-  if (limit < 0 || output->type.kind != RT_TYPE_TENSOR || output->type.rank > 1) {
+  int64_t elements;
+  const int fits = output->type.rank < 2 || (rt_type_is_static(&output->type, &elements) &&
+                                             elements == output->contents_count);
+  if (limit < 0 || output->type.kind != RT_TYPE_TENSOR || !fits) {
     output->contents_count = -1;
     return;
   }

@@ -122,7 +122,7 @@ int32_t rt_infer_rule_reshape(rt_infer_context *ctx) {
   for (int64_t i = 0; given && i < rank; ++i) dims[i] = rt_dim_const(given[i]);
   if (rank >= 0) OPS_RETURN_IF_ERROR(reshape_dims(ctx, dims, (int32_t)rank));
   OPS_RETURN_IF_ERROR(set_shape(ctx, rt_infer_elem(ctx, 0), (int32_t)rank, dims));
-  if (rank == 0 || rank == 1) rt_infer_copy_contents(ctx, 0, 0);
+  rt_infer_copy_contents(ctx, 0, 0);
   return OPS_OK;
 }
 
@@ -212,7 +212,7 @@ int32_t rt_infer_rule_unsqueeze(rt_infer_context *ctx) {
     dims[i] = mask & ((uint64_t)1 << i) ? rt_dim_const(1) : rt_infer_dim(ctx, 0, from++);
   }
   OPS_RETURN_IF_ERROR(set_shape(ctx, elem, full, dims));
-  if (full == 1) rt_infer_copy_contents(ctx, 0, 0);
+  rt_infer_copy_contents(ctx, 0, 0);
   return OPS_OK;
 }
 
@@ -286,6 +286,32 @@ int32_t rt_infer_rule_tile_axis(rt_infer_context *ctx) {
   return OPS_OK;
 }
 
+// Walks the output in order; `perm` NULL: all axes reversed.
+static void transpose_contents(rt_infer_context *ctx, int32_t rank, const int64_t *perm) {
+  rt_dim in[RT_INFER_MAX_CONTENTS];
+  int64_t elements, steps[OPS_MAX_RANK], at[OPS_MAX_RANK] = {0}, from = 0, step = 1;
+  const int64_t count = rt_infer_contents(ctx, 0, in);
+  if (count < 0 || !rt_type_is_static(ctx->inputs[0].type, &elements) || elements != count ||
+      ctx->output_count == 0) {
+    return;
+  }
+  for (int32_t i = rank - 1; i >= 0; --i) {
+    steps[i] = step;
+    step *= rt_infer_dim(ctx, 0, i).value;
+  }
+  rt_dim *out = rt_infer_set_contents(ctx, 0, count);
+  for (int64_t n = 0; out && n < count; ++n) {
+    out[n] = in[from];
+    for (int32_t i = rank - 1; i >= 0; --i) {  // the next position, with carries
+      const int64_t axis = perm ? perm[i] < 0 ? perm[i] + rank : perm[i] : rank - 1 - i;
+      from += steps[axis];
+      if (++at[i] < ctx->outputs[0].dims[i].value) break;
+      from -= at[i] * steps[axis];
+      at[i] = 0;
+    }
+  }
+}
+
 int32_t rt_infer_rule_transpose(rt_infer_context *ctx) {
   const int32_t rank = rt_infer_rank(ctx, 0);
   uint32_t count;
@@ -308,7 +334,7 @@ int32_t rt_infer_rule_transpose(rt_infer_context *ctx) {
     seen |= (uint64_t)1 << from;
     rt_infer_set_dim(ctx, 0, i, rt_infer_dim(ctx, 0, from));
   }
-  if (rank == 0 || rank == 1) rt_infer_copy_contents(ctx, 0, 0);
+  if (rank >= 0) transpose_contents(ctx, rank, perm);
   return OPS_OK;
 }
 

@@ -13,10 +13,8 @@ static void concat_contents(rt_infer_context *ctx) {
   for (uint32_t i = 0; i < ctx->input_count; ++i) {
     int64_t count = rt_infer_contents(ctx, i, in);
     if (count < 0) {
-      // The length may be known though the elements are not.
-      const rt_dim length = rt_infer_dim(ctx, i, 0);
-      if (!rt_dim_is_const(length)) return;
-      count = length.value;
+      // The number may be known though the elements are not.
+      if (!rt_infer_has(ctx, i) || !rt_type_is_static(ctx->inputs[i].type, &count)) return;
       if (count > RT_INFER_MAX_CONTENTS) return;
       for (int64_t j = 0; j < count; ++j) in[j] = rt_dim_unknown();
     }
@@ -71,7 +69,7 @@ int32_t rt_infer_rule_concat(rt_infer_context *ctx) {
     OPS_RETURN_IF_ERROR(concat_one(ctx, i, axis, rank, dims));
   }
   for (int32_t i = 0; i < rank; ++i) rt_infer_set_dim(ctx, 0, i, dims[i]);
-  if (rank == 1) concat_contents(ctx);
+  if (axis == 0) concat_contents(ctx);
   return OPS_OK;
 }
 
@@ -276,32 +274,56 @@ static rt_dim slice_size(rt_symbols *s, const bounds *b, int32_t i, rt_dim n,
   return rt_dim_max(s, count, rt_dim_const(0));
 }
 
-static void slice_contents(rt_infer_context *ctx, rt_dim start, int64_t step) {
+// `starts` and `steps`: one for each axis. Walks the output in order.
+static void slice_contents(rt_infer_context *ctx, int32_t rank, const rt_dim *starts,
+                           const int64_t *steps) {
   rt_dim in[RT_INFER_MAX_CONTENTS];
-  const rt_dim size = ctx->output_count ? ctx->outputs[0].dims[0] : rt_dim_unknown();
+  int64_t elements, total, strides[OPS_MAX_RANK], at[OPS_MAX_RANK] = {0}, from = 0, stride = 1;
   const int64_t count = rt_infer_contents(ctx, 0, in);
-  if (count < 0 || !rt_dim_is_const(size) || !rt_dim_is_const(start)) return;
-  rt_dim *out = rt_infer_set_contents(ctx, 0, size.value);
-  for (int64_t i = 0; out && i < size.value; ++i) {
-    const int64_t at = start.value + i * step;
-    if (at >= 0 && at < count) out[i] = in[at];
+  if (count < 0 || ctx->output_count == 0 ||
+      !rt_type_is_static(ctx->inputs[0].type, &elements) || elements != count ||
+      !rt_type_is_static(&ctx->outputs[0].type, &total)) {
+    return;
+  }
+  for (int32_t i = rank - 1; i >= 0; --i) {
+    if (!rt_dim_is_const(starts[i])) return;
+    strides[i] = stride;
+    stride *= rt_infer_dim(ctx, 0, i).value;
+    from += starts[i].value * strides[i];
+  }
+  rt_dim *out = rt_infer_set_contents(ctx, 0, total);
+  for (int64_t n = 0; out && n < total; ++n) {
+    if (from >= 0 && from < count) out[n] = in[from];
+    for (int32_t i = rank - 1; i >= 0; --i) {  // the next position, with carries
+      const int64_t step = steps[i] * strides[i];
+      from += step;
+      if (++at[i] < ctx->outputs[0].dims[i].value) break;
+      from -= at[i] * step;
+      at[i] = 0;
+    }
   }
 }
 
 int32_t rt_infer_rule_slice(rt_infer_context *ctx) {
   const int32_t rank = rt_infer_rank(ctx, 0), elem = rt_infer_elem(ctx, 0);
   bounds b;
-  rt_dim start = rt_dim_const(0);
+  rt_dim starts[OPS_MAX_RANK];
+  int64_t steps[OPS_MAX_RANK];
   OPS_RETURN_IF_ERROR(rt_infer_set_tensor(ctx, 0, elem, rank));
   if (rank < 0) return OPS_OK;
   OPS_RETURN_IF_ERROR(read_bounds(ctx, rank, &b));
   if (b.count < 0) return OPS_OK;
-  for (int32_t i = 0; i < rank; ++i) rt_infer_set_dim(ctx, 0, i, rt_infer_dim(ctx, 0, i));
+  for (int32_t i = 0; i < rank; ++i) {
+    rt_infer_set_dim(ctx, 0, i, rt_infer_dim(ctx, 0, i));
+    starts[i] = rt_dim_const(0);
+    steps[i] = 1;
+  }
   for (int32_t i = 0; i < b.count; ++i) {
     const rt_dim n = rt_infer_dim(ctx, 0, b.axes[i]);
-    rt_infer_set_dim(ctx, 0, b.axes[i], slice_size(ctx->symbols, &b, i, n, &start));
+    rt_infer_set_dim(ctx, 0, b.axes[i], slice_size(ctx->symbols, &b, i, n, &starts[b.axes[i]]));
+    steps[b.axes[i]] = b.steps[i];
   }
-  if (rank == 1) slice_contents(ctx, start, b.count ? b.steps[0] : 1);
+  slice_contents(ctx, rank, starts, steps);
   return OPS_OK;
 }
 

@@ -62,12 +62,18 @@ def fitting(program, name, dtype=np.int64):
     return program.pick(lambda v: v.size in (1, size) or size == 1, dtype)
 
 
+def overflows(function, *values, **more):
+    """Whether a product is larger than what programs go on with, before it wraps around."""
+    result = np.asarray(function(*(v.astype(np.float64) for v in values), **more), np.float64)
+    return result.size > 0 and np.abs(result).max() > MAX_VALUE
+
+
 def binary(op, function, allowed=lambda a, b: True):
     def step(p):
         a = p.pick()
         b = fitting(p, a)
         x, y = p.known[a], p.known[b]
-        if allowed(x, y):
+        if allowed(x, y) and not overflows(function, x, y):
             p.apply(op, [a, b], np.asarray(function(x, y)))
     return step
 
@@ -92,7 +98,7 @@ def unary(op, function, dtype=np.int64):
 def reduction(op, function, axes_as_input):
     def step(p):
         a, keep = p.pick(lambda v: v.ndim == 1 and v.size > 0), p.random.randrange(2)
-        if not a:
+        if not a or overflows(function, p.known[a]):
             return
         value = np.asarray(function(p.known[a], axis=0, keepdims=bool(keep)))
         inputs = [a, p.constant([0])] if axes_as_input and p.random.randrange(2) else [a]
@@ -248,6 +254,28 @@ def cast(p):
         p.apply("Cast", [name], p.known[a], to=TensorProto.INT64)
 
 
+def matrix(p):
+    """Through a matrix that is transposed and sliced, as exporters reverse and pair paddings."""
+    a = p.pick(lambda v: v.ndim == 1 and v.size in (4, 6, 8))
+    if not a:
+        return
+    value, step = p.known[a].reshape(-1, 2), p.random.choice([1, -1, 2])
+    start, end = (-1, np.iinfo(np.int64).min) if step < 0 else (0, np.iinfo(np.int64).max)
+    names = [f"m{len(p.nodes)}{letter}" for letter in "abcd"]
+    p.nodes += [
+        helper.make_node("Reshape", [a, p.constant([-1, 2])], [names[0]]),
+        helper.make_node("Slice", [names[0]] + [p.constant([k]) for k in (start, end, 0, step)], [names[1]]),
+        helper.make_node("Transpose", [names[1]], [names[2]], perm=[1, 0]),
+        helper.make_node("Concat", [names[2], names[2]], [names[3]], axis=0)]
+    value = np.concatenate([value[::step].T] * 2)
+    if value.size > MAX_LENGTH:
+        value = value[1:2]
+        row = f"m{len(p.nodes)}e"
+        p.nodes.append(helper.make_node("Slice", [names[3], p.constant([1]), p.constant([2])], [row]))
+        names.append(row)
+    p.apply("Reshape", [names[-1], p.constant([-1])], value.reshape(-1))
+
+
 def to_bool(p):
     a = p.pick()
     p.apply("Cast", [a], p.known[a] != 0, to=TensorProto.BOOL)
@@ -290,7 +318,7 @@ STEPS = [
     variadic("Max", np.maximum), variadic("Min", np.minimum),
     gather, gather, gather_elements, slice_, slice_, concat, concat, squeeze, squeeze, unsqueeze,
     unsqueeze, reshape, split, expand, tile, pad, range_, constant_of_shape, where, where,
-    scatter("ScatterElements"), scatter("ScatterND"), clip, cumsum, compress, cast, cast, to_bool, from_bool,
+    scatter("ScatterElements"), scatter("ScatterND"), clip, cumsum, compress, cast, cast, matrix, matrix, to_bool, from_bool,
     size, new_constant,
 ]
 

@@ -76,7 +76,8 @@ static int32_t add_case(generator *gen, const oc_case *draft) {
     return contract_error(gen, draft->row->at, text);
   }
   if (gen->cases->count >= OC_CASES_MAX) {
-    return contract_error(gen, draft->row->at, "too many cases in all; vary fewer values");
+    return contract_error(gen, draft->row->at,
+                          "too many cases in all (OC_CASES_MAX); vary fewer values");
   }
   if (!grow(gen)) return no_memory(gen->error);
   oc_case item = *draft;
@@ -123,7 +124,9 @@ typedef struct level_list {
 
 static int32_t append_level(generator *gen, level_list *list, oc_value value) {
   if (list->count >= OC_CASE_MAX_COMBINATIONS) {
-    return contract_error(gen, gen->contract->at, "an attribute takes too many values");
+    return contract_error(
+        gen, gen->contract->at,
+        "an attribute takes too many values (OC_CASE_MAX_COMBINATIONS); list fewer");
   }
   oc_value *items = realloc(list->items, (list->count + 1) * sizeof *items);
   if (!items) return no_memory(gen->error);
@@ -206,7 +209,9 @@ static int32_t list_combinations(generator *gen, oc_case *draft, const level_lis
   }
   do {
     if (++visited > OC_CASE_MAX_COMBINATIONS) {
-      return contract_error(gen, draft->row->at, "too many combinations of attribute values");
+      return contract_error(
+          gen, draft->row->at,
+          "too many combinations of attribute values (OC_CASE_MAX_COMBINATIONS); vary fewer");
     }
     bool legal;
     apply_levels(draft, lists, levels, attributes);

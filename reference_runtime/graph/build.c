@@ -681,8 +681,8 @@ static int32_t build_body(rt_builder *b, rt_scope *s, const rt_model_graph *sour
   if (!name) return rt_build_no_memory(b);
   if (depth >= b->limits.max_depth) {
     return ops_error_set(b->error, OPS_ERROR_UNSUPPORTED,
-                         "body '%s': functions and bodies are nested more than %u deep; raise "
-                         "max_depth",
+                         "body '%s': functions and bodies are nested more than %u deep "
+                         "(RT_GRAPH_DEFAULT_MAX_DEPTH); nest fewer",
                          name, b->limits.max_depth);
   }
   OPS_RETURN_IF_ERROR(rt_graph_create_body(parent, name, out_body, b->error));

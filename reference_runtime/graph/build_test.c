@@ -180,7 +180,7 @@ static void bodies_capture_through_levels(void **state) {
   assert_ptr_equal(rt_node_body(body->first, 0)->captures[0]->outer->outer, graph->inputs[0]);
   rt_graph_destroy(graph);
   const rt_graph_options shallow = {.max_depth = 1};
-  assert_refused(&model, &shallow, OPS_ERROR_UNSUPPORTED, "max_depth");
+  assert_refused(&model, &shallow, OPS_ERROR_UNSUPPORTED, "MAX_DEPTH");
 }
 
 // local.F(a; alpha) { t = LeakyRelu<alpha=@alpha>(a); b = Neg(t) }

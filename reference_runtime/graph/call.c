@@ -62,8 +62,8 @@ static int32_t check_call(rt_builder *b, const rt_scope *s, const rt_model_node 
   }
   if (s->depth >= b->limits.max_depth) {
     return ops_error_set(b->error, OPS_ERROR_UNSUPPORTED,
-                         "node '%s: functions and bodies are nested more than %u deep; raise "
-                         "max_depth",
+                         "node '%s: functions and bodies are nested more than %u deep "
+                         "(RT_GRAPH_DEFAULT_MAX_DEPTH); nest fewer",
                          rt_build_label(b, s, node), b->limits.max_depth);
   }
   if (node->input_count > function->input_count ||

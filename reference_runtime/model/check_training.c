@@ -32,8 +32,8 @@ static int32_t check_bindings(const rt_checker *checker, const rt_model_training
                               const ops_key_value *bindings, size_t count) {
   if (count > RT_CHECK_MAX_BINDINGS)
     return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                         "%s has %zu entries; expected at most %d", kind, count,
-                         RT_CHECK_MAX_BINDINGS);
+                         "%s has %zu entries; expected at most %d (RT_CHECK_MAX_BINDINGS)",
+                         kind, count, RT_CHECK_MAX_BINDINGS);
   for (size_t i = 0; i < count; ++i) {
     const ops_str key = bindings[i].key, value = bindings[i].value;
     if (!has_initializer(&checker->model->graph, key) &&

@@ -12,10 +12,11 @@
 
 int32_t rt_model_decoder_no_memory(rt_model_decoder *decoder) {
   const rt_model_arena *arena = &decoder->arena;
-  return ops_error_set(decoder->error, OPS_ERROR_OUT_OF_MEMORY,
-                       "decoding needs %" PRIu64 " more bytes; %" PRIu64 " of at most %" PRIu64
-                       " are in use; raise max_memory or free memory",
-                       arena->refused, arena->used, arena->limit);
+  return ops_error_set(
+      decoder->error, OPS_ERROR_OUT_OF_MEMORY,
+      "decoding needs %" PRIu64 " more bytes; %" PRIu64 " of at most %" PRIu64
+      " are in use; raise max_memory (RT_MODEL_DEFAULT_MAX_MEMORY) or free memory",
+      arena->refused, arena->used, arena->limit);
 }
 
 void *rt_model_decoder_alloc(rt_model_decoder *decoder, uint64_t count, uint64_t size) {

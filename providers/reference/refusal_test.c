@@ -13,8 +13,8 @@
 #include "element.h"
 #include "run_test_util.h"
 
-#define MAX_INPUTS 8
-#define MAX_ATTRIBUTES 3
+#define MAX_INPUTS 17
+#define MAX_ATTRIBUTES 4
 
 typedef struct input {
   int32_t type, rank;
@@ -31,7 +31,7 @@ typedef struct attribute {
 } attribute;
 
 typedef struct refusal {
-  const char *op;
+  const char *op;  // with its domain, unless that is the standard one
   int32_t opset;
   input inputs[MAX_INPUTS];  // up to the first of rank -1; type 0: absent
   attribute attributes[MAX_ATTRIBUTES];
@@ -308,7 +308,7 @@ static const refusal refusals[] = {
       END},
      {INT("spatial", 0)},
      "input scale: expected rank 2"},
-    {"Momentum",
+    {"ai.onnx.preview.training.Momentum",
      1,
      {{F, 0, {0}, {0}},
       {I, 0, {0}, {0}},
@@ -318,6 +318,7 @@ static const refusal refusals[] = {
       END},
      {TEXT("mode", "standard")},
      "input 3"},
+#include "refusal_microsoft.inc"
 };
 
 static void make_input(test_tensor *tensor, const input *from) {
@@ -359,10 +360,10 @@ static void check_refusal(test_host *host, const refusal *r) {
   uint64_t count = 0;
   for (; count < MAX_INPUTS && r->inputs[count].rank >= 0; ++count)
     make_input(&inputs[count], &r->inputs[count]);
-  const ops_str training = OPS_STR("ai.onnx.preview.training");
-  int trains = strcmp(r->op, "Momentum") == 0;
-  test_node node = {.op = r->op,
-                    .domain = trains ? training : (ops_str){"", 0},
+  const char *dot = strrchr(r->op, '.'), *name = dot == NULL ? r->op : dot + 1;
+  int trains = strcmp(name, "Momentum") == 0;
+  test_node node = {.op = name,
+                    .domain = {r->op, dot == NULL ? 0 : (uint64_t)(dot - r->op)},
                     .opset = r->opset,
                     .attributes = attributes,
                     .attribute_count = make_attributes(r->attributes, attributes, texts),

@@ -5,13 +5,6 @@
 
 #include "infer/rules.h"
 
-static int32_t set_all(rt_infer_context *ctx, uint32_t output, int32_t elem, int32_t rank,
-                       const rt_dim *dims) {
-  OPS_RETURN_IF_ERROR(rt_infer_set_tensor(ctx, output, elem, rank));
-  for (int32_t i = 0; i < rank; ++i) rt_infer_set_dim(ctx, output, i, dims[i]);
-  return OPS_OK;
-}
-
 // Without the contents of size: its length, or theta, says how many axes there are.
 static int32_t open_grid(rt_infer_context *ctx, int32_t elem) {
   const rt_dim length = rt_infer_dim(ctx, 1, 0), axes = rt_infer_dim(ctx, 0, 1);
@@ -38,7 +31,7 @@ int32_t rt_infer_rule_affine_grid(rt_infer_context *ctx) {
   dims[0] = size[0];
   for (int32_t i = 2; i < count; ++i) dims[i - 1] = size[i];
   dims[count - 1] = rt_dim_const(count - 2);
-  return set_all(ctx, 0, elem, (int32_t)count, dims);
+  return rt_infer_set_shape(ctx, 0, elem, (int32_t)count, dims);
 }
 
 // How many axes the image has, as far as anything but its sizes says; -1: not known.
@@ -71,7 +64,7 @@ int32_t rt_infer_rule_col2im(rt_infer_context *ctx) {
   dims[0] = rt_infer_dim(ctx, 0, 0);
   dims[1] = block_axes < 0 ? rt_dim_unknown()
                            : rt_dim_floor_div(ctx->symbols, rt_infer_dim(ctx, 0, 1), area);
-  return set_all(ctx, 0, elem, (int32_t)axes + 2, dims);
+  return rt_infer_set_shape(ctx, 0, elem, (int32_t)axes + 2, dims);
 }
 
 int32_t rt_infer_rule_center_crop_pad(rt_infer_context *ctx) {
@@ -183,8 +176,8 @@ int32_t rt_infer_rule_attention(rt_infer_context *ctx) {
   const rt_dim key[] = {k.batch, k.count, total, k.width};
   const rt_dim value[] = {v.batch, v.count, total, v.width};
   const rt_dim scores[] = {q.batch, q.count, q.length, total};
-  OPS_RETURN_IF_ERROR(set_all(ctx, 0, elem, rank, rank == 4 ? y4 : y3));
-  OPS_RETURN_IF_ERROR(set_all(ctx, 1, rt_infer_elem(ctx, 1), 4, key));
-  OPS_RETURN_IF_ERROR(set_all(ctx, 2, rt_infer_elem(ctx, 2), 4, value));
-  return set_all(ctx, 3, elem, 4, scores);
+  OPS_RETURN_IF_ERROR(rt_infer_set_shape(ctx, 0, elem, rank, rank == 4 ? y4 : y3));
+  OPS_RETURN_IF_ERROR(rt_infer_set_shape(ctx, 1, rt_infer_elem(ctx, 1), 4, key));
+  OPS_RETURN_IF_ERROR(rt_infer_set_shape(ctx, 2, rt_infer_elem(ctx, 2), 4, value));
+  return rt_infer_set_shape(ctx, 3, elem, 4, scores);
 }

@@ -7,13 +7,6 @@
 
 #include "infer/rules.h"
 
-static int32_t set_shape(rt_infer_context *ctx, int32_t elem_type, int32_t rank,
-                         const rt_dim *dims) {
-  OPS_RETURN_IF_ERROR(rt_infer_set_tensor(ctx, 0, elem_type, rank));
-  for (int32_t i = 0; i < rank; ++i) rt_infer_set_dim(ctx, 0, i, dims[i]);
-  return OPS_OK;
-}
-
 // The product of the dims; 1 for none.
 static rt_dim product(rt_symbols *symbols, const rt_dim *dims, int32_t count) {
   rt_dim result = rt_dim_const(1);
@@ -121,7 +114,7 @@ int32_t rt_infer_rule_reshape(rt_infer_context *ctx) {
   }
   for (int64_t i = 0; given && i < rank; ++i) dims[i] = rt_dim_const(given[i]);
   if (rank >= 0) OPS_RETURN_IF_ERROR(reshape_dims(ctx, dims, (int32_t)rank));
-  OPS_RETURN_IF_ERROR(set_shape(ctx, rt_infer_elem(ctx, 0), (int32_t)rank, dims));
+  OPS_RETURN_IF_ERROR(rt_infer_set_shape(ctx, 0, rt_infer_elem(ctx, 0), (int32_t)rank, dims));
   rt_infer_copy_contents(ctx, 0, 0);
   return OPS_OK;
 }
@@ -140,7 +133,7 @@ int32_t rt_infer_rule_flatten(rt_infer_context *ctx) {
     dims[0] = product(ctx->symbols, from, (int32_t)at);
     dims[1] = product(ctx->symbols, from + at, rank - (int32_t)at);
   }
-  return set_shape(ctx, rt_infer_elem(ctx, 0), 2, dims);
+  return rt_infer_set_shape(ctx, 0, rt_infer_elem(ctx, 0), 2, dims);
 }
 
 // --- Squeeze, Unsqueeze ----------------------------------------------------------------------
@@ -185,7 +178,7 @@ int32_t rt_infer_rule_squeeze(rt_infer_context *ctx) {
                            (long long)dim.value);
     }
   }
-  OPS_RETURN_IF_ERROR(set_shape(ctx, elem, kept, dims));
+  OPS_RETURN_IF_ERROR(rt_infer_set_shape(ctx, 0, elem, kept, dims));
   rt_infer_copy_contents(ctx, 0, 0);
   return OPS_OK;
 }
@@ -211,7 +204,7 @@ int32_t rt_infer_rule_unsqueeze(rt_infer_context *ctx) {
   for (int32_t i = 0, from = 0; i < full; ++i) {
     dims[i] = mask & ((uint64_t)1 << i) ? rt_dim_const(1) : rt_infer_dim(ctx, 0, from++);
   }
-  OPS_RETURN_IF_ERROR(set_shape(ctx, elem, full, dims));
+  OPS_RETURN_IF_ERROR(rt_infer_set_shape(ctx, 0, elem, full, dims));
   rt_infer_copy_contents(ctx, 0, 0);
   return OPS_OK;
 }
@@ -231,7 +224,7 @@ int32_t rt_infer_rule_expand(rt_infer_context *ctx) {
   if (rank < 0 || count < 0) return rt_infer_set_tensor(ctx, 0, elem, RT_RANK_UNKNOWN);
   OPS_RETURN_IF_ERROR(rt_infer_broadcast(ctx, ctx->inputs[0].type->dims, rank, target,
                                          (int32_t)count, dims, &out_rank));
-  OPS_RETURN_IF_ERROR(set_shape(ctx, elem, out_rank, dims));
+  OPS_RETURN_IF_ERROR(rt_infer_set_shape(ctx, 0, elem, out_rank, dims));
   if (out_rank == 1 && rt_dim_is_const(dims[0]) && rt_infer_contents(ctx, 0, in) == 1) {
     rt_dim *out = rt_infer_set_contents(ctx, 0, dims[0].value);
     for (int64_t i = 0; out && i < dims[0].value; ++i) out[i] = in[0];
@@ -397,7 +390,7 @@ int32_t rt_infer_rule_depth_to_space(rt_infer_context *ctx) {
                           rt_dim_floor_div(ctx->symbols, rt_infer_dim(ctx, 0, 1), area),
                           rt_dim_mul(ctx->symbols, rt_infer_dim(ctx, 0, 2), b),
                           rt_dim_mul(ctx->symbols, rt_infer_dim(ctx, 0, 3), b)};
-  return set_shape(ctx, rt_infer_elem(ctx, 0), 4, dims);
+  return rt_infer_set_shape(ctx, 0, rt_infer_elem(ctx, 0), 4, dims);
 }
 
 int32_t rt_infer_rule_space_to_depth(rt_infer_context *ctx) {
@@ -411,5 +404,5 @@ int32_t rt_infer_rule_space_to_depth(rt_infer_context *ctx) {
                           rt_dim_mul(ctx->symbols, rt_infer_dim(ctx, 0, 1), area),
                           rt_dim_floor_div(ctx->symbols, rt_infer_dim(ctx, 0, 2), b),
                           rt_dim_floor_div(ctx->symbols, rt_infer_dim(ctx, 0, 3), b)};
-  return set_shape(ctx, rt_infer_elem(ctx, 0), 4, dims);
+  return rt_infer_set_shape(ctx, 0, rt_infer_elem(ctx, 0), 4, dims);
 }

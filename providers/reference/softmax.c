@@ -72,7 +72,9 @@ static int32_t prepare(ref_prepare *p) {
 
 static int32_t prepare_quantized(ref_prepare *p) {
   for (uint64_t i = X_SCALE; i <= Y_ZERO; ++i) RETURN_IF_ERROR(ref_need_one(p, i));
-  return prepare_opset(p, ref_attr_int(p->kernel, "opset", 13), -1);
+  const int64_t opset = ref_attr_int(p->kernel, "opset", 0);
+  if (opset < 1) return ref_refuse(p, "attribute opset: expected that of a Softmax, from 1 on");
+  return prepare_opset(p, opset, -1);
 }
 
 typedef struct line_job {

@@ -34,7 +34,9 @@ static uint64_t hash_node(const rt_node *node) {
 static int is_eligible(const rt_node *node) {
   const ops_str domain = {node->op.domain, strlen(node->op.domain)};
   const ops_str name = {node->op.name, strlen(node->op.name)};
-  if (node->post_count || rt_node_body_count(node) || node->input_count == 0) return 0;
+  if (node->post_count || rt_node_body_count(node) || node->input_count == 0 ||
+      strncmp(node->op.domain, "com.", 4) == 0)
+    return 0;
   const rt_schema *schema = rt_schema_find(domain, name, node->op.opset);
   return schema && !schema->is_nondeterministic;
 }

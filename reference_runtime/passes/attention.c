@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// softmax(Q·Kᵀ·scale + mask)·V with four dimensions each, as exporters write it, is Attention
+// of opset 23. Keys may come turned in one step with the split into heads ([0, 2, 3, 1]); the
+// turning of the last two dimensions is then taken out of it.
+#include "passes/pattern.h"
+
+static const char *const roots[] = {"Softmax", NULL};
+
+#define ATTENTION_OPSET 23
+#define MAX_NODES 8
+
+typedef struct formula {
+  rt_value *q, *k, *v, *mask;
+  double scale;
+  rt_node *turn;    // the Transpose of the keys
+  int64_t perm[4];  // that gives the keys from its input; the identity: the input itself
+  rt_node *nodes[MAX_NODES];
+  uint32_t count;
+} formula;
+
+static void take(formula *f, rt_node *node) {
+  f->nodes[f->count++] = node;
+}
+
+// Q·Kᵀ, with or without a factor. NULL if `value` is something else.
+static rt_node *read_scores(formula *f, rt_value *value) {
+  rt_value *inner = rt_pass_with_any_scalar(value, "Mul", &f->scale);
+  const int divides = !inner && (inner = rt_pass_with_any_scalar(value, "Div", &f->scale));
+  if (divides) f->scale = 1 / f->scale;
+  if (!inner) f->scale = 1;
+  rt_node *product = rt_pass_producer(inner ? inner : value, "MatMul");
+  if (!product || product->input_count != 2) return NULL;
+  take(f, product);
+  if (inner) take(f, value->producer);
+  return product;
+}
+
+static const char *read_keys(formula *f, const rt_node *product) {
+  rt_node *turn = rt_pass_producer(product->operands[1], "Transpose");
+  int64_t perm[OPS_MAX_RANK];
+  if (!turn || rt_pass_perm(turn, perm) != 4) return "the keys are not transposed before";
+  // The keys themselves: the same without the last exchange.
+  const int64_t keys[4] = {perm[0], perm[1], perm[3], perm[2]};
+  for (int i = 0; i < 4; ++i) f->perm[i] = keys[i];
+  f->turn = turn;
+  f->q = product->operands[0];
+  f->k = turn->operands[0];
+  return NULL;
+}
+
+static int is_plain(const int64_t *perm) {
+  for (int i = 0; i < 4; ++i)
+    if (perm[i] != i) return 0;
+  return 1;
+}
+
+static rt_dim dim_of(const rt_value *value, int i) {
+  return rt_pass_rank(value) == 4 ? value->type.dims[i] : rt_dim_unknown();
+}
+
+// The mask must have a number for each key: a shorter one means something else to Attention.
+static int mask_fits(const formula *f) {
+  const int32_t rank = rt_pass_rank(f->mask);
+  if (!f->mask) return 1;
+  if (rank < 2 || rank > 4 || rt_pass_elem(f->mask) != rt_pass_elem(f->q)) return 0;
+  return rt_dim_equal(f->mask->type.dims[rank - 1], dim_of(f->v, 2));
+}
+
+static const char *check(const formula *f) {
+  if (rt_pass_rank(f->q) != 4 || rt_pass_rank(f->v) != 4 || rt_pass_rank(f->k) != 4)
+    return "queries, keys and values have not four dimensions each";
+  if (!rt_pass_is_real(f->q)) return "the type is not floating-point";
+  for (int i = 0; i < 2; ++i)
+    if (!rt_dim_equal(dim_of(f->q, i), dim_of(f->v, i)) ||
+        !rt_dim_equal(dim_of(f->q, i), dim_of(f->k, (int)f->perm[i])))
+      return "batch or heads of queries, keys and values are not known to be equal";
+  if (!mask_fits(f)) return "the mask has not one number for each key";
+  return rt_pass_is_closed(f->nodes, f->count) ? NULL : "others read what is between";
+}
+
+static int32_t turn_keys(rt_pass_context *context, formula *f, rt_node **out_turn,
+                         ops_error *error) {
+  *out_turn = NULL;
+  if (is_plain(f->perm)) return OPS_OK;
+  const rt_attr attr = {.name = "perm", .kind = RT_ATTR_INTS, .count = 4, .ints = f->perm};
+  const rt_node_desc desc = {.op = "Transpose",
+                             .inputs = &f->k,
+                             .input_count = 1,
+                             .output_count = 1,
+                             .attrs = &attr,
+                             .attr_count = 1};
+  OPS_RETURN_IF_ERROR(
+      rt_pass_add_node(context, &desc, f->nodes[f->count - 1], &f->turn, 1, out_turn, error));
+  f->k = (*out_turn)->outputs[0];
+  return OPS_OK;
+}
+
+static int32_t fuse(rt_pass_context *context, formula *f, ops_error *error) {
+  rt_node *turn, *fused;
+  const float scale = (float)f->scale;
+  const rt_node *softmax = f->nodes[f->count - 2];
+  OPS_RETURN_IF_ERROR(turn_keys(context, f, &turn, error));
+  rt_value *inputs[] = {f->q, f->k, f->v, f->mask};
+  const rt_attr attr = {.name = "scale", .kind = RT_ATTR_FLOAT, .count = 1, .floats = &scale};
+  const rt_node_desc desc = {.op = "Attention",
+                             .opset = ATTENTION_OPSET,
+                             .inputs = inputs,
+                             .input_count = f->mask ? 4 : 3,
+                             .output_count = 1,
+                             .attrs = &attr,
+                             .attr_count = 1};
+  OPS_RETURN_IF_ERROR(rt_pass_fuse(context, &desc, f->nodes, f->count, &fused, error));
+  if (fused)
+    rt_pass_hit(context, "formula around Softmax '%s': made Attention", softmax->name);
+  else if (turn)
+    return rt_pass_drop(context, turn, error);
+  return OPS_OK;
+}
+
+// The sum with a mask, or the scores themselves.
+static rt_node *read_sum(formula *f, rt_value *value) {
+  rt_node *sum = rt_pass_producer(value, "Add");
+  if (!sum) return read_scores(f, value);
+  for (uint32_t i = 0; i < 2; ++i) {
+    rt_node *product = read_scores(f, sum->operands[i]);
+    if (!product) continue;
+    f->mask = sum->operands[1 - i];
+    take(f, sum);
+    return product;
+  }
+  return NULL;
+}
+
+static int32_t visit(rt_pass_context *context, rt_node *node, ops_error *error) {
+  formula f = {0};
+  if (!rt_pass_is(node, "Softmax") || !rt_node_input(node, 0)) return OPS_OK;
+  const int32_t rank = rt_pass_rank(node->operands[0]);
+  const int64_t axis = rt_attrs_int(&node->op.attrs, "axis", node->op.opset < 13 ? 1 : -1);
+  rt_node *last = rt_pass_next(node, "MatMul");
+  if (rank != 4 || rt_pass_axis(axis, rank) != 3 || !last ||
+      last->operands[0] != node->outputs[0])
+    return OPS_OK;
+  const rt_node *product = read_sum(&f, node->operands[0]);
+  if (!product) return OPS_OK;
+  take(&f, node);
+  take(&f, last);
+  f.v = last->operands[1];
+  const char *why = read_keys(&f, product);
+  if (!why) why = check(&f);
+  if (!why) return fuse(context, &f, error);
+  rt_pass_miss(context, "Softmax '%s': not made Attention, %s", node->name, why);
+  return OPS_OK;
+}
+
+const rt_pass rt_pass_attention = {.roots = roots, .visit = visit};

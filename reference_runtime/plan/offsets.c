@@ -4,7 +4,8 @@
 // blocks alive at the same time. By size, the largest first (Pisarchyk and Lee, "Efficient
 // Memory Management for Deep Neural Net Inference", 2020); if that misses the lower bound, also
 // by the size of the step in which a block lives, and by area, and the best of the three is
-// taken. O(count^2) in time.
+// taken. That is O(count^2) in time; more blocks than MAX_BLOCKS_BY_RANK are placed in the
+// order in which they come to life, among those that are alive then.
 #include "plan/offsets.h"
 
 #include <ops_support/checked.h>
@@ -71,6 +72,27 @@ static int place_all(const ranked *order, rt_block **placed, uint32_t count, int
   return 1;
 }
 
+// The same for blocks in the order of their first steps: what is dead by then is in nobody's
+// way.
+static int place_in_time(const ranked *order, rt_block **alive, uint32_t count,
+                         uint64_t *out_size) {
+  uint64_t size = 0, end;
+  uint32_t alive_count = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    rt_block *block = order[i].block;
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < alive_count; ++k)
+      if (alive[k]->last >= block->first) alive[kept++] = alive[k];
+    if (!best_offset(block, alive, kept, 1, &block->offset)) return 0;
+    if (!ops_checked_add(block->offset, block->size, &end) || end > INT64_MAX) return 0;
+    insert_by_offset(alive, kept, block);
+    alive_count = kept + 1;
+    if (end > size) size = end;
+  }
+  *out_size = size;
+  return 1;
+}
+
 // Bytes alive in each step from 0 on; *out_steps is one more than the last. NULL: no memory.
 static uint64_t *alive_bytes(const ranked *order, uint32_t count, uint64_t *out_steps) {
   uint64_t steps = 0;
@@ -91,7 +113,9 @@ static uint64_t *alive_bytes(const ranked *order, uint32_t count, uint64_t *out_
 #define RANK_BY_BREADTH 1  // of the fullest step in which the block lives
 #define RANK_BY_AREA 2     // size times lifetime
 #define RANK_COUNT 3
+#define RANK_BY_TIME 3  // the earliest first
 #define MAX_BLOCKS_TO_COMPARE 4096u
+#define MAX_BLOCKS_BY_RANK 16384u
 
 static void rank(ranked *order, uint32_t count, int by, const uint64_t *alive) {
   for (uint32_t i = 0; i < count; ++i) {
@@ -100,7 +124,10 @@ static void rank(ranked *order, uint32_t count, int by, const uint64_t *alive) {
     for (uint64_t step = block->first; by == RANK_BY_BREADTH && step <= block->last; ++step)
       if (alive[step] > widest) widest = alive[step];
     const uint64_t area = block->size * ((uint64_t)block->last - block->first + 1);
-    order[i].keys[0] = by == RANK_BY_SIZE ? block->size : by == RANK_BY_AREA ? area : widest;
+    order[i].keys[0] = by == RANK_BY_SIZE   ? block->size
+                       : by == RANK_BY_AREA ? area
+                       : by == RANK_BY_TIME ? UINT64_MAX - block->first
+                                            : widest;
     order[i].keys[1] = block->size;
   }
   qsort(order, count, sizeof *order, by_rank);
@@ -109,6 +136,10 @@ static void rank(ranked *order, uint32_t count, int by, const uint64_t *alive) {
 // Places by each ranking until one reaches the lower bound; the best stays.
 static int place_best(ranked *order, rt_block **placed, uint64_t *best_offsets, uint32_t count,
                       int reuse, const uint64_t *alive, rt_offsets_stats *stats) {
+  if (reuse && count > MAX_BLOCKS_BY_RANK) {
+    rank(order, count, RANK_BY_TIME, alive);
+    return place_in_time(order, placed, count, &stats->planned);
+  }
   const int rankings = reuse && count <= MAX_BLOCKS_TO_COMPARE ? RANK_COUNT : 1;
   rt_block **const by_index = placed + count;
   for (uint32_t i = 0; i < count; ++i) by_index[i] = order[i].block;

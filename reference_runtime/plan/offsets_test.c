@@ -94,6 +94,34 @@ static void a_chain_needs_two_blocks(void **state) {
   assert_int_equal(stats.naive, 10240);
 }
 
+// A model of very many nodes: planned in a second, and as tightly as a short one.
+static void many_blocks_are_placed_in_time(void **state) {
+  (void)state;
+  enum { kCount = 100000, kLongest = 20 };
+  rt_block *blocks = calloc(kCount, sizeof *blocks);
+  assert_non_null(blocks);
+  for (uint32_t i = 0; i < kCount; ++i)
+    blocks[i] = (rt_block){.size = 1024, .alignment = 64, .first = i, .last = i + 1};
+  rt_offsets_stats stats;
+  assert_int_equal(rt_offsets_plan(blocks, kCount, 1, &stats, NULL), OPS_OK);
+  assert_int_equal(stats.planned, 2048);
+  for (uint32_t i = 0; i < kCount; ++i)
+    blocks[i] = (rt_block){.size = random_below(5000),
+                           .alignment = (uint64_t)1 << random_below(9),
+                           .first = i,
+                           .last = i + (uint32_t)random_below(kLongest)};
+  assert_int_equal(rt_offsets_plan(blocks, kCount, 1, &stats, NULL), OPS_OK);
+  for (uint32_t i = 0; i < kCount; ++i) {
+    assert_int_equal(blocks[i].offset % blocks[i].alignment, 0);
+    assert_true(blocks[i].offset + blocks[i].size <= stats.planned);
+    for (uint32_t k = i > kLongest ? i - kLongest : 0; k < i; ++k)
+      if (blocks[k].last >= i && blocks[k].size && blocks[i].size)
+        assert_false(overlap(&blocks[i], &blocks[k]));
+  }
+  assert_true(stats.planned < 2 * stats.lower_bound);
+  free(blocks);
+}
+
 static void the_tightest_gap_is_taken(void **state) {
   (void)state;
   // Over steps 0..9: 400 at 0 dies at 4, 300 dies at 4, 200 lives on. The newcomer of 250 bytes
@@ -120,6 +148,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(live_blocks_never_overlap),
       cmocka_unit_test(a_chain_needs_two_blocks),
+      cmocka_unit_test(many_blocks_are_placed_in_time),
       cmocka_unit_test(the_tightest_gap_is_taken),
       cmocka_unit_test(overflow_is_an_error),
   };

@@ -253,6 +253,37 @@ void rt_infer_copy_contents(rt_infer_context *ctx, uint32_t output, uint32_t inp
   if (contents && count > 0) memcpy(contents, buffer, (size_t)count * sizeof *buffer);
 }
 
+int rt_infer_strides(const rt_infer_context *ctx, int64_t *strides) {
+  rt_dim unused[RT_INFER_MAX_CONTENTS];
+  const int64_t count = rt_infer_contents(ctx, 0, unused);
+  int64_t elements, stride = 1;
+  if (count < 0 || !rt_type_is_static(ctx->inputs[0].type, &elements) || elements != count)
+    return 0;
+  for (int32_t i = rt_infer_rank(ctx, 0) - 1; i >= 0; --i) {
+    strides[i] = elements ? stride : 0;  // an empty tensor may have huge other axes
+    if (elements) stride *= rt_infer_dim(ctx, 0, i).value;
+  }
+  return 1;
+}
+
+void rt_infer_take_contents(rt_infer_context *ctx, int64_t first, const int64_t *steps) {
+  rt_dim in[RT_INFER_MAX_CONTENTS];
+  int64_t total, at[OPS_MAX_RANK] = {0}, from = first;
+  const int64_t count = rt_infer_contents(ctx, 0, in);
+  if (ctx->output_count == 0 || !rt_type_is_static(&ctx->outputs[0].type, &total)) return;
+  const rt_type *type = &ctx->outputs[0].type;
+  rt_dim *out = rt_infer_set_contents(ctx, 0, total);
+  for (int64_t n = 0; out && n < total; ++n) {
+    if (from >= 0 && from < count) out[n] = in[from];
+    for (int32_t i = type->rank - 1; i >= 0; --i) {  // the next position, with carries
+      from += steps[i];
+      if (++at[i] < type->dims[i].value) break;
+      from -= at[i] * steps[i];
+      at[i] = 0;
+    }
+  }
+}
+
 // --- Errors ----------------------------------------------------------------------------------
 
 int32_t rt_infer_fail(const rt_infer_context *ctx, const char *format, ...) {

@@ -87,6 +87,13 @@ rt_dim *rt_infer_set_contents(rt_infer_context *ctx, uint32_t output, int64_t co
 // The output has the elements of the input, in the same order.
 void rt_infer_copy_contents(rt_infer_context *ctx, uint32_t output, uint32_t input);
 
+// The distance between neighbours along each axis of input 0, in elements; 0 if its contents
+// are not known.
+int rt_infer_strides(const rt_infer_context *ctx, int64_t *strides);
+// Output 0, whose shape is set, has in row-major order the elements of input 0 that begin at
+// number `first` and are steps[i] apart along output axis i.
+void rt_infer_take_contents(rt_infer_context *ctx, int64_t first, const int64_t *steps);
+
 // --- Errors and arithmetic -------------------------------------------------------------------
 
 // Sets "Conv 'c3': " and the message; returns OPS_ERROR_INVALID_MODEL.

@@ -81,12 +81,28 @@ static void check_contents(rt_infer_output *output) {
   }
 }
 
+// Sizes come from data and attributes: whatever the rule, none may be negative.
+static int32_t check_dims(const rt_infer_context *ctx, uint32_t output) {
+  const rt_type *type = &ctx->outputs[output].type;
+  for (int32_t i = 0; type->kind == RT_TYPE_TENSOR && i < type->rank; ++i) {
+    if (!rt_dim_is_const(type->dims[i]) || type->dims[i].value >= 0) continue;
+    return rt_infer_fail(ctx,
+                         "output %u would have %lld elements on axis %d; expected at least 0: "
+                         "see the inputs and attributes that give the size",
+                         output, (long long)type->dims[i].value, i);
+  }
+  return OPS_OK;
+}
+
 static int32_t apply(rt_infer_context *ctx) {
   const rt_infer_rule *rule = rt_infer_find_rule(ctx->op);
   if (!rule) return OPS_OK;
   ctx->param = rule->param;
   OPS_RETURN_IF_ERROR(rule->infer(ctx));
-  for (uint32_t i = 0; i < ctx->output_count; ++i) check_contents(&ctx->outputs[i]);
+  for (uint32_t i = 0; i < ctx->output_count; ++i) {
+    OPS_RETURN_IF_ERROR(check_dims(ctx, i));
+    check_contents(&ctx->outputs[i]);
+  }
   return OPS_OK;
 }
 

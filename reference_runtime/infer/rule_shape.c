@@ -279,30 +279,15 @@ int32_t rt_infer_rule_tile_axis(rt_infer_context *ctx) {
   return OPS_OK;
 }
 
-// Walks the output in order; `perm` NULL: all axes reversed.
+// `perm` NULL: all axes reversed.
 static void transpose_contents(rt_infer_context *ctx, int32_t rank, const int64_t *perm) {
-  rt_dim in[RT_INFER_MAX_CONTENTS];
-  int64_t elements, steps[OPS_MAX_RANK], at[OPS_MAX_RANK] = {0}, from = 0, step = 1;
-  const int64_t count = rt_infer_contents(ctx, 0, in);
-  if (count < 0 || !rt_type_is_static(ctx->inputs[0].type, &elements) || elements != count ||
-      ctx->output_count == 0) {
-    return;
+  int64_t strides[OPS_MAX_RANK], steps[OPS_MAX_RANK];
+  if (!rt_infer_strides(ctx, strides)) return;
+  for (int32_t i = 0; i < rank; ++i) {
+    const int64_t axis = perm ? perm[i] < 0 ? perm[i] + rank : perm[i] : rank - 1 - i;
+    steps[i] = strides[axis];
   }
-  for (int32_t i = rank - 1; i >= 0; --i) {
-    steps[i] = step;
-    step *= rt_infer_dim(ctx, 0, i).value;
-  }
-  rt_dim *out = rt_infer_set_contents(ctx, 0, count);
-  for (int64_t n = 0; out && n < count; ++n) {
-    out[n] = in[from];
-    for (int32_t i = rank - 1; i >= 0; --i) {  // the next position, with carries
-      const int64_t axis = perm ? perm[i] < 0 ? perm[i] + rank : perm[i] : rank - 1 - i;
-      from += steps[axis];
-      if (++at[i] < ctx->outputs[0].dims[i].value) break;
-      from -= at[i] * steps[axis];
-      at[i] = 0;
-    }
-  }
+  rt_infer_take_contents(ctx, 0, steps);
 }
 
 int32_t rt_infer_rule_transpose(rt_infer_context *ctx) {

@@ -274,34 +274,19 @@ static rt_dim slice_size(rt_symbols *s, const bounds *b, int32_t i, rt_dim n,
   return rt_dim_max(s, count, rt_dim_const(0));
 }
 
-// `starts` and `steps`: one for each axis. Walks the output in order.
+// `starts` and `steps`: one for each axis.
 static void slice_contents(rt_infer_context *ctx, int32_t rank, const rt_dim *starts,
                            const int64_t *steps) {
-  rt_dim in[RT_INFER_MAX_CONTENTS];
-  int64_t elements, total, strides[OPS_MAX_RANK], at[OPS_MAX_RANK] = {0}, from = 0, stride = 1;
-  const int64_t count = rt_infer_contents(ctx, 0, in);
-  if (count < 0 || ctx->output_count == 0 ||
-      !rt_type_is_static(ctx->inputs[0].type, &elements) || elements != count ||
-      !rt_type_is_static(&ctx->outputs[0].type, &total)) {
-    return;
-  }
-  for (int32_t i = rank - 1; i >= 0; --i) {
+  int64_t strides[OPS_MAX_RANK], first = 0;
+  if (!rt_infer_strides(ctx, strides)) return;
+  for (int32_t i = 0; i < rank; ++i) {
     if (!rt_dim_is_const(starts[i])) return;
-    strides[i] = stride;
-    stride *= rt_infer_dim(ctx, 0, i).value;
-    from += starts[i].value * strides[i];
+    first += starts[i].value * strides[i];
+    // A step that is not taken may be any number.
+    const rt_dim size = ctx->output_count ? ctx->outputs[0].dims[i] : rt_dim_unknown();
+    strides[i] = rt_dim_is_const(size) && size.value > 1 ? strides[i] * steps[i] : 0;
   }
-  rt_dim *out = rt_infer_set_contents(ctx, 0, total);
-  for (int64_t n = 0; out && n < total; ++n) {
-    if (from >= 0 && from < count) out[n] = in[from];
-    for (int32_t i = rank - 1; i >= 0; --i) {  // the next position, with carries
-      const int64_t step = steps[i] * strides[i];
-      from += step;
-      if (++at[i] < ctx->outputs[0].dims[i].value) break;
-      from -= at[i] * step;
-      at[i] = 0;
-    }
-  }
+  rt_infer_take_contents(ctx, first, strides);
 }
 
 int32_t rt_infer_rule_slice(rt_infer_context *ctx) {

@@ -222,6 +222,30 @@ static void slices_from_the_end(void **state) {
   check_rows(g, "", rows, sizeof rows / sizeof *rows);
 }
 
+// Steps and sizes at the limits of integers, where nothing may overflow (the sanitizers look).
+static void contents_survive_extreme_steps(void **state) {
+  (void)state;
+  rt_graph *g = make_graph();
+  rt_value *v = OUT(g, "Reshape", 13, {INTS(g, 1, 2, 3, 4, 5, 6), INTS(g, 2, 3)});
+  rt_value *far = OUT(g, "Slice", 13,
+                      {v, INTS(g, 1, 2), INTS(g, INT64_MAX, INT64_MAX), INTS(g, 0, 1),
+                       INTS(g, INT64_MAX, INT64_MAX)});
+  rt_value *back = OUT(
+      g, "Slice", 13, {v, INTS(g, -1), INTS(g, INT64_MIN), INTS(g, 0), INTS(g, INT64_MIN + 1)});
+  rt_value *none =
+      OUT(g, "ConstantOfShape", 13, {INTS(g, 0, INT64_C(1) << 40, INT64_C(1) << 40)});
+  rt_value *turned =
+      OUT(g, "Transpose", 13, {OUT(g, "Cast", 13, {none}, .attrs = {I("to", OPS_TYPE_INT64)})});
+  infer(g);
+  assert_type(far, "int64[1,1]");
+  assert_int_equal(far->contents_count, 1);
+  assert_true(rt_dim_is_value(far->contents[0], 6));
+  assert_type(back, "int64[1,3]");
+  assert_true(rt_dim_is_value(back->contents[2], 6));
+  assert_type(turned, "int64[1099511627776,1099511627776,0]");
+  rt_graph_destroy(g);
+}
+
 // --- Refusals --------------------------------------------------------------------------------
 
 static void faults_are_named(void **state) {
@@ -238,6 +262,14 @@ static void faults_are_named(void **state) {
   ADD(g, "Momentum", 1, {x, t, x, x}, .domain = "ai.onnx.preview.training");
   assert_refused(g, "Momentum|4 inputs|expected R, T and 3 tensors");
   g = make_graph();
+  ADD(g, "Tile", 13, {input(g, "x", "3"), INTS(g, -2)});
+  assert_refused(g, "Tile|would have -6 elements on axis 0|expected at least 0");
+  g = make_graph();
+  rt_value *bins = INTS(g, -8);
+  rt_value *edge = input(g, "edge", "");
+  ADD(g, "MelWeightMatrix", 17, {bins, INTS(g, 16), INTS(g, 8192), edge, edge});
+  assert_refused(g, "MelWeightMatrix|would have -8 elements on axis 1");
+  g = make_graph();
   ADD(g, "DFT", 20, {input(g, "x", "B,8,2"), INTS(g, 8), INTS(g, 2)});
   assert_refused(g, "DFT|axis is 2|real and imaginary parts");
 }
@@ -251,6 +283,7 @@ int main(void) {
       cmocka_unit_test(signals),
       cmocka_unit_test(texts),
       cmocka_unit_test(slices_from_the_end),
+      cmocka_unit_test(contents_survive_extreme_steps),
       cmocka_unit_test(faults_are_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

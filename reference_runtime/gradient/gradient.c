@@ -24,9 +24,10 @@
 
 typedef struct task {
   rt_graph *graph;
-  rt_node *node;      // the Gradient node
-  char path[256];     // of new nodes
-  rt_value **leaves;  // xs, then zs: in the slice or in its copy
+  rt_node *node;       // the Gradient node
+  uint32_t first_new;  // id of the first node that Gradient nodes became
+  char path[256];      // of new nodes
+  rt_value **leaves;   // xs, then zs: in the slice or in its copy
   uint32_t x_count, leaf_count;
   rt_value *y;
   rt_node **slice;  // in topological order
@@ -38,7 +39,8 @@ typedef struct task {
   ops_error *error;
 } task;
 
-static int32_t expand_node(rt_graph *graph, rt_node *node, uint32_t order, ops_error *error);
+static int32_t expand_node(rt_graph *graph, rt_node *node, uint32_t first_new, uint32_t order,
+                           ops_error *error);
 
 static int32_t no_memory(const task *t) {
   return ops_error_set(t->error, OPS_ERROR_OUT_OF_MEMORY, "differentiating for Gradient '%s'",
@@ -512,8 +514,17 @@ static int has_derivative(const task *t, const rt_node *node) {
   return 0;
 }
 
+static int32_t check_size(const task *t) {
+  if (t->graph->root->node_limit - t->first_new <= RT_GRADIENT_MAX_NODES) return OPS_OK;
+  return ops_error_set(t->error, OPS_ERROR_UNSUPPORTED,
+                       "Gradient '%s': derivatives have more than %u nodes "
+                       "(RT_GRADIENT_MAX_NODES); take derivatives of lower order",
+                       t->node->name, RT_GRADIENT_MAX_NODES);
+}
+
 static int32_t go_back_through(task *t, const rt_node *node) {
   if (!has_derivative(t, node) || !reads_active(t, node)) return OPS_OK;
+  OPS_RETURN_IF_ERROR(check_size(t));
   const rt_rule *rule = rt_rule_find(&node->op);
   if (!rule || node->post_count) return refuse(t, node);
   rt_text text = {0}, derivatives = {0};
@@ -579,7 +590,7 @@ static int32_t find_function(task *t, uint32_t order) {
   OPS_RETURN_IF_ERROR(find_names(t));
   OPS_RETURN_IF_ERROR(analyse(t));
   for (rt_node *inner = inner_gradient(t); inner; inner = inner_gradient(t)) {
-    OPS_RETURN_IF_ERROR(expand_node(t->graph, inner, order + 1, t->error));
+    OPS_RETURN_IF_ERROR(expand_node(t->graph, inner, t->first_new, order + 1, t->error));
     free(t->leaves);
     OPS_RETURN_IF_ERROR(find_names(t));
     OPS_RETURN_IF_ERROR(analyse(t));
@@ -598,8 +609,9 @@ static int32_t differentiate(task *t, uint32_t order) {
   return rt_infer_graph(t->graph->root, NULL, t->error);
 }
 
-static int32_t expand_node(rt_graph *graph, rt_node *node, uint32_t order, ops_error *error) {
-  task t = {.graph = graph, .node = node, .error = error};
+static int32_t expand_node(rt_graph *graph, rt_node *node, uint32_t first_new, uint32_t order,
+                           ops_error *error) {
+  task t = {.graph = graph, .node = node, .first_new = first_new, .error = error};
   if (order > RT_GRADIENT_MAX_ORDER)
     return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
                          "Gradient '%s': the functions of more than %u Gradient nodes contain "
@@ -620,7 +632,7 @@ static rt_node *first_gradient(const rt_graph *graph) {
 int32_t rt_gradient_expand(rt_graph *graph, ops_error *error) {
   const uint32_t first_new = graph->root->node_limit;
   for (rt_node *node = first_gradient(graph); node; node = first_gradient(graph))
-    OPS_RETURN_IF_ERROR(expand_node(graph, node, 1, error));
+    OPS_RETURN_IF_ERROR(expand_node(graph, node, first_new, 1, error));
   // Rules compute the derivatives by all inputs; what nobody asked for goes when no name can
   // ask for it any more.
   if (graph->root->node_limit != first_new)

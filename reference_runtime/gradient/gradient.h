@@ -20,9 +20,13 @@
 // Gradient nodes whose functions contain other Gradient nodes, at most this deep.
 #define RT_GRADIENT_MAX_ORDER 16u
 
+// Nodes that the Gradient nodes of one graph may become: each order multiplies them, so that a
+// small file could ask for any number.
+#define RT_GRADIENT_MAX_NODES ((uint32_t)1 << 16)
+
 // Replaces every Gradient node of the tree; types are inferred before and after as needed.
 // Fails with INVALID_MODEL for names that the graph does not have or counts that do not fit,
-// and UNSUPPORTED for an operator without a rule, which the message names.
+// and UNSUPPORTED for an operator without a rule, which the message names, or a limit above.
 int32_t rt_gradient_expand(rt_graph *graph, ops_error *error);
 
 #endif  // RT_GRADIENT_GRADIENT_H_

@@ -481,7 +481,17 @@ def by_integers():
     return model
 
 
-REFUSED += [("of itself", of_itself, ["Gradient", "RT_GRADIENT_MAX_ORDER"]),
+def of_high_order():
+    """A small file that asks for any number of nodes."""
+    model = Model({"x": np.array([0.5])}, 18)
+    model.add("Tanh", ["x"], ["y0"])
+    for i in range(30):
+        model.gradient(["x"], f"y{i}", [f"y{i + 1}"])
+    return model
+
+
+REFUSED += [("of high order", of_high_order, ["Gradient", "RT_GRADIENT_MAX_NODES"]),
+            ("of itself", of_itself, ["Gradient", "RT_GRADIENT_MAX_ORDER"]),
             ("by integers", by_integers, ["Gradient 'g'", "'x'", "zs"])]
 
 

@@ -10,7 +10,10 @@
 
 #include "graph/store.h"
 
-#define ORDER_GAP ((uint64_t)1 << 20)
+#define ORDER_GAP ((uint64_t)1 << 40)
+// A new node stands this far behind the one before it at most, so that many can be put in one
+// by one before the same node.
+#define ORDER_STEP ((uint64_t)1 << 20)
 
 // --- The list --------------------------------------------------------------------------------
 
@@ -25,7 +28,8 @@ static void link_node(rt_graph *graph, rt_node *node, rt_node *before) {
   *(node->prev ? &node->prev->next : &graph->first) = node;
   *(before ? &before->prev : &graph->last) = node;
   const uint64_t low = node->prev ? node->prev->order : 0;
-  node->order = before ? low + (before->order - low) / 2 : low + ORDER_GAP;
+  const uint64_t half = before ? (before->order - low) / 2 : ORDER_GAP;
+  node->order = low + (before && half > ORDER_STEP ? ORDER_STEP : half);
   if (node->order == low) number_anew(graph);
 }
 

@@ -13,10 +13,10 @@ int64_t ref_attend_room(int64_t size, int64_t v_size, int64_t total) {
   return size + 2 * total + v_size;
 }
 
-uint64_t ref_attend_reserve(ref_prepare *p, int64_t batch, int64_t heads, int64_t size,
-                            int64_t v_size, int64_t total) {
-  const int64_t rows[3] = {batch, heads, ref_attend_room(size, v_size, total)};
-  return ref_reserve_reals(p, ref_count(rows, 3));
+uint64_t ref_attend_reserve(ref_prepare *p, int64_t batch, int64_t heads, int64_t length,
+                            int64_t size, int64_t v_size, int64_t total) {
+  const int64_t rows[4] = {batch, heads, length > 0, ref_attend_room(size, v_size, total)};
+  return ref_reserve_reals(p, ref_count(rows, 4));
 }
 
 static void softmax(double *row, int64_t n, int any, const double *sink) {

@@ -35,9 +35,9 @@ typedef struct ref_attend {
 // Doubles that one head of one batch works in.
 int64_t ref_attend_room(int64_t size, int64_t v_size, int64_t total);
 
-// Reserves the workspace for `rows`; returns where it starts.
-uint64_t ref_attend_reserve(ref_prepare *p, int64_t batch, int64_t heads, int64_t size,
-                            int64_t v_size, int64_t total);
+// Reserves the workspace for `rows`; returns where it starts. Without queries it is empty.
+uint64_t ref_attend_reserve(ref_prepare *p, int64_t batch, int64_t heads, int64_t length,
+                            int64_t size, int64_t v_size, int64_t total);
 
 void ref_attend_run(const ref_run *run, const ref_attend *attend);
 

@@ -154,7 +154,8 @@ static void reserve(ref_prepare *p, attention_state *s) {
   int64_t v[4] = {s->batch, s->k.count, s->total, s->v.size};
   s->k_at = ref_reserve_reals(p, ref_count(k, 4));
   s->v_at = ref_reserve_reals(p, ref_count(v, 4));
-  s->rows_at = ref_attend_reserve(p, s->batch, s->q.count, s->q.size, s->v.size, s->total);
+  s->rows_at =
+      ref_attend_reserve(p, s->batch, s->q.count, s->q.length, s->q.size, s->v.size, s->total);
 }
 
 static int32_t prepare(ref_prepare *p) {

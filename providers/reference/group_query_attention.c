@@ -100,7 +100,7 @@ static int32_t read_query(const ref_prepare *p, group_state *s) {
   s->batch = dims[0];
   s->length = s->fresh = dims[1];
   s->size = dims[2] / heads;
-  if (dims[2] % heads == 0) return OPS_OK;
+  if (dims[2] % heads == 0 && s->size > 0) return OPS_OK;
   return ref_refuse(p,
                     "input query: its last dimension is %lld, expected a multiple of its %lld "
                     "heads",
@@ -228,7 +228,7 @@ static int32_t set_outputs(ref_prepare *p, group_state *s) {
   s->v_at = ref_reserve_reals(p, ref_count(kv, 4));
   s->sink_at = ref_reserve_reals(p, s->heads);
   s->weight_at = ref_reserve_reals(p, s->size);
-  s->rows_at = ref_attend_reserve(p, s->batch, s->heads, s->size, s->size, s->span);
+  s->rows_at = ref_attend_reserve(p, s->batch, s->heads, s->length, s->size, s->size, s->span);
   for (uint64_t i = PRESENT_KEY; i < p->output_count; ++i)
     if (!ref_has(p, PAST_KEY) || i == SCORES) p->outputs[i].type = p->inputs[QUERY].type;
   RETURN_IF_ERROR(ref_set_shape(p, PRESENT_KEY, 4, present));
@@ -356,6 +356,7 @@ static const double *load_queries(const ref_run *run) {
   ref_view view = heads_of(run, QUERY, 0, s->heads);
   const double *weight = weight_of(run, Q_NORM);
   double *out = ref_reals(run, s->q_at);
+  if (run->inputs[QUERY].count == 0) return out;
   ref_heads_load(&view, s->length, NULL, out, s->length, 0);
   for (int64_t b = 0; b < s->batch; ++b)
     for (int64_t h = 0; h < s->heads; ++h)

@@ -139,7 +139,8 @@ static int32_t set_outputs(ref_prepare *p, attention_state *s) {
   s->qkv_at = ref_reserve_reals(p, ref_count(qkv, 3));
   s->k_at = ref_reserve_reals(p, ref_count(k, 4));
   s->v_at = ref_reserve_reals(p, ref_count(v, 4));
-  s->rows_at = ref_attend_reserve(p, s->batch, s->heads, s->size, s->v_size, s->total);
+  s->rows_at =
+      ref_attend_reserve(p, s->batch, s->heads, s->length, s->size, s->v_size, s->total);
   if (p->output_count > PRESENT && s->size != s->v_size)
     return ref_refuse(p, "output present: with it, Q, K and V have equal hidden sizes");
   RETURN_IF_ERROR(ref_set_shape(p, PRESENT, 5, present));
@@ -197,6 +198,7 @@ static ref_view heads_at(const attention_state *s, const ref_view *qkv, int64_t 
 
 static void turn(const attention_state *s, const ref_view *view) {
   double *data = view->data;
+  if (view->count == 0) return;
   for (int64_t b = 0; b < s->batch; ++b)
     for (int64_t h = 0; h < s->heads; ++h)
       for (int64_t i = 0; i < s->length; ++i) {

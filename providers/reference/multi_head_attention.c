@@ -63,7 +63,7 @@ static int32_t read_form(const ref_prepare *p, multi_head_state *s) {
 static int32_t divide(const ref_prepare *p, uint64_t input, int64_t columns, int64_t heads,
                       int64_t *out) {
   *out = columns / heads;
-  if (columns % heads == 0) return OPS_OK;
+  if (columns % heads == 0 && *out > 0) return OPS_OK;
   return ref_refuse(p,
                     "attribute num_heads: expected a divisor of %lld, the last dimension of "
                     "%s, found %lld",
@@ -175,7 +175,8 @@ static int32_t set_outputs(ref_prepare *p, multi_head_state *s) {
   s->q_at = ref_reserve_reals(p, ref_count(q, 4));
   s->k_at = ref_reserve_reals(p, ref_count(k, 4));
   s->v_at = ref_reserve_reals(p, ref_count(v, 4));
-  s->rows_at = ref_attend_reserve(p, s->batch, s->heads, s->size, s->v_size, s->total);
+  s->rows_at =
+      ref_attend_reserve(p, s->batch, s->heads, s->length, s->size, s->v_size, s->total);
   k[2] = v[2] = s->room;
   RETURN_IF_ERROR(ref_set_shape(p, PRESENT_KEY, 4, k));
   RETURN_IF_ERROR(ref_set_shape(p, PRESENT_VALUE, 4, v));
@@ -190,6 +191,9 @@ static int32_t prepare(ref_prepare *p) {
   RETURN_IF_ERROR(read_form(p, s));
   RETURN_IF_ERROR(read_query(p, s));
   RETURN_IF_ERROR(read_keys(p, s));
+  if (s->size < 1 || s->v_size < 1)
+    return ref_refuse(p, "the head size is %lld, that of value %lld; expected at least 1",
+                      (long long)s->size, (long long)s->v_size);
   RETURN_IF_ERROR(read_past(p, s));
   RETURN_IF_ERROR(read_bias(p, s));
   s->causal = ref_attr_int(p->kernel, "unidirectional", 0) != 0;
@@ -317,7 +321,7 @@ static int32_t execute(ref_run *run) {
                        .bias = ref_masking_bias,
                        .show = ref_masking_show,
                        .context = &masking};
-  if (run->outputs[OUTPUT].count > 0 || masking.scores != NULL) ref_attend_run(run, &attend);
+  if (run->outputs[OUTPUT].count > 0) ref_attend_run(run, &attend);
   RETURN_IF_ERROR(write_present(run, PRESENT_KEY, PAST_KEY, attend.k));
   return write_present(run, PRESENT_VALUE, PAST_VALUE, attend.v);
 }

@@ -160,8 +160,8 @@ static int32_t check_positions(const ref_run *run) {
 
 static int32_t execute(ref_run *run) {
   const rotary_state *s = run->state;
-  RETURN_IF_ERROR(check_positions(run));
   if (run->outputs[0].count == 0) return OPS_OK;
+  RETURN_IF_ERROR(check_positions(run));
   for (int64_t b = 0; b < s->batch; ++b)
     for (int64_t h = 0; h < s->heads; ++h)
       for (int64_t t = 0; t < s->length; ++t) RETURN_IF_ERROR(turn_token(run, b, h, t));

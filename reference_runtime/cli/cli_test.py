@@ -271,6 +271,40 @@ class Cli(unittest.TestCase):
                 self.assertGreaterEqual(span["ts"], ends - 0.002)
                 ends = span["ts"] + span["dur"]
 
+    def test_rewritten_nodes_keep_their_origins(self):
+        trace = self.folder / "trace.json"
+        text = self.succeed("run", *inputs_of("conv_net"), "--level", 2, "--profile", trace)
+        self.assertIn("(from sigmoid_g, mul_m)", text)
+        events = json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
+        self.assertIn("sigmoid_g, mul_m", {e["args"].get("origins") for e in events})
+
+    def test_optimize_writes_a_model(self):
+        out = self.folder / "better.onnx"
+        text = self.succeed("optimize", MODELS / "conv_net" / "model.onnx", "-o", out, "--level", 2)
+        before = len(onnx.load(MODELS / "conv_net" / "model.onnx").graph.node)
+        onnx.checker.check_model(onnx.load(out), full_check=True)
+        self.assertLessEqual(len(onnx.load(out).graph.node), before)
+        self.assertEqual(self.succeed("check", out).split()[-1], "sound")
+        listed = self.succeed("optimize", "--list-passes")
+        for line in text.splitlines():
+            self.assertIn(line.split()[0], listed)
+
+    def test_optimize_refuses(self):
+        model, out = MODELS / "mlp" / "model.onnx", self.folder / "m.onnx"
+        self.fail_with(["-o OUT"], "optimize", model)
+        self.fail_with(["expected a number from 0 to 3"], "optimize", model, "-o", out,
+                       "--level", 4)
+        self.fail_with(["there is no pass 'no' to disable; there are"], "optimize", model, "-o",
+                       out, "--disable-pass", "no")
+        self.fail_with(["none"], "optimize", model, "-o", self.folder / "none" / "m.onnx")
+        self.assertFalse(out.exists())
+
+    def test_explain(self):
+        text = self.succeed("explain", MODELS / "conv_net" / "model.onnx", "--provider", MYNPU)
+        for part in ("passes\n", "constant_folding", "placement\n", "planned"):
+            self.assertIn(part, text)
+        self.assertIn("not fused into Swish, only a less preferred provider claims it", text)
+
     def test_check(self):
         self.assertIn("sound", self.succeed("check", MODELS / "mlp" / "model.onnx"))
 

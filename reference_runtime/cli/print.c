@@ -94,9 +94,11 @@ int32_t cli_print_times(opsrt_session *session, ops_error *error) {
   for (uint64_t i = 0; i < count; ++i) total += times[i].total_ns;
   printf("%10s %6s %6s  %-14s %-10s %s\n", "ms", "share", "runs", "op", "provider", "node");
   for (uint64_t i = 0; i < count && i < MAX_ROWS; ++i)
-    printf("%10.3f %5.1f%% %6" PRIu64 "  %-14s %-10s %s\n", (double)times[i].total_ns / 1e6,
+    printf("%10.3f %5.1f%% %6" PRIu64 "  %-14s %-10s %s%s%s%s\n",
+           (double)times[i].total_ns / 1e6,
            total ? 100.0 * (double)times[i].total_ns / (double)total : 0.0, times[i].count,
-           times[i].op, times[i].provider, times[i].node);
+           times[i].op, times[i].provider, times[i].node, times[i].origins[0] ? " (from " : "",
+           times[i].origins, times[i].origins[0] ? ")" : "");
   if (count > MAX_ROWS) printf("… %" PRIu64 " more\n", count - MAX_ROWS);
   printf("%10.3f ms in kernels and copies\n", (double)total / 1e6);
   opsrt_free(times);

@@ -223,6 +223,7 @@ static void note_span(const rt_run *run, const rt_segment *segment, const rt_act
       .run = run->number,
       .name = action->name,
       .op = action->unit ? action->unit->op : names[action->kind],
+      .origins = action->unit ? action->unit->origins : NULL,
       .provider = action->device ? action->device->name : "host",
       .correlation = correlation,
       .start_ns = start_ns,

@@ -423,6 +423,13 @@ static int32_t save_identity(saver *s, const rt_value *value, ops_str output,
 
 // --- Graphs ----------------------------------------------------------------------------------
 
+// What the model declares, unless inference knows the rank and the declaration does not.
+static const rt_type *best_type(const rt_type *declared, const rt_type *known) {
+  if (declared->kind == RT_TYPE_UNKNOWN) return known;
+  const int vague = declared->kind == RT_TYPE_TENSOR && declared->rank < 0;
+  return vague && known->kind == RT_TYPE_TENSOR && known->rank >= 0 ? known : declared;
+}
+
 static int32_t save_outputs(saver *s, const rt_graph *graph, rt_model_node *nodes,
                             rt_model_graph *out) {
   rt_model_value_info *infos = rt_store_alloc(&s->arena, graph->output_count, sizeof *infos);
@@ -434,7 +441,7 @@ static int32_t save_outputs(saver *s, const rt_graph *graph, rt_model_node *node
                        : graph->parent ? unique_name(s, graph->output_names[i])
                                        : graph->output_names[i];
     if (!name) return no_memory(s);
-    const rt_type *type = graph->output_types[i].kind ? &graph->output_types[i] : &value->type;
+    const rt_type *type = best_type(&graph->output_types[i], &value->type);
     OPS_RETURN_IF_ERROR(save_info(s, graph, name, type, &infos[i]));
     if (!own)
       OPS_RETURN_IF_ERROR(save_identity(s, value, infos[i].name, &nodes[out->node_count++]));
@@ -449,7 +456,7 @@ static int32_t save_inputs(saver *s, const rt_graph *graph, rt_model_graph *out)
   if (!infos) return no_memory(s);
   for (uint32_t i = 0; i < graph->input_count; ++i) {
     const rt_value *value = graph->inputs[i];
-    const rt_type *type = value->declared.kind ? &value->declared : &value->type;
+    const rt_type *type = best_type(&value->declared, &value->type);
     OPS_RETURN_IF_ERROR(save_info(s, graph, name_of(s, value), type, &infos[i]));
   }
   out->inputs = infos;

@@ -63,12 +63,11 @@ static int32_t report_unplaced(const rt_partition_state *state, uint32_t positio
 
 // ---- Single nodes ---------------------------------------------------------------------------
 
-// ", from 'a', 'b'" of a node that a pass made from others; nothing where the path says it.
+// "a, b" of a node that a pass made from others, "" of one as the model has it.
 static const char *origins_text(rt_bump *bump, const rt_node *node) {
   const char *text = "";
-  if (node->path[0]) return text;
   for (uint32_t i = 0; text && i < node->origin_count; ++i)
-    text = rt_bump_format(bump, "%s%s'%s'", text, i ? ", " : ", from ", node->origins[i]);
+    text = rt_bump_format(bump, "%s%s%s", text, i ? ", " : "", node->origins[i]);
   return text ? text : "";
 }
 
@@ -76,12 +75,16 @@ int32_t rt_partition_name_unit(const rt_partition_state *state, const rt_node *n
                                rt_unit *unit, ops_error *error) {
   rt_bump *bump = &state->partition->bump;
   unit->name = node->name;
+  unit->origins = origins_text(bump, node);
+  // A path says where a node comes from already.
+  const char *from = node->path[0] ? "" : unit->origins;
+  const char *lead = from[0] ? ", from " : "";
   if (state->names[0]) unit->name = rt_bump_format(bump, "%s%s", state->names, node->name);
-  unit->where = state->path[0] || node->path[0]
-                    ? rt_bump_format(bump, "%s%s%s '%s'%s", state->path, node->path,
-                                     node->op.name, node->name, origins_text(bump, node))
-                    : rt_bump_format(bump, "node '%s' (%s%s)", node->name, node->op.name,
-                                     origins_text(bump, node));
+  unit->where =
+      state->path[0] || node->path[0]
+          ? rt_bump_format(bump, "%s%s%s '%s'%s%s", state->path, node->path, node->op.name,
+                           node->name, lead, from)
+          : rt_bump_format(bump, "node '%s' (%s%s%s)", node->name, node->op.name, lead, from);
   return unit->name && unit->where ? OPS_OK : exhausted(error);
 }
 

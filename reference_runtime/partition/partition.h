@@ -29,6 +29,7 @@ typedef struct rt_unit {
   const char
       *name;  // of the node; of a group "first … last"; in a body after its node's: "l/a"
   const char *op;             // operator; of a group "group"
+  const char *origins;        // "a, b": the model's nodes that a rewritten one stands for
   const char *where;          // for messages: "node 'a' (Add)", in a body "Loop 'l' / Add 'a'"
   const rt_device *device;    // NULL: the runtime itself
   const ops_kernel_def *def;  // NULL: a compiled group, or control flow

@@ -3,12 +3,15 @@
 // softmax(Q·Kᵀ·scale + mask)·V with four dimensions each, as exporters write it, is Attention
 // of opset 23. Keys may come turned in one step with the split into heads ([0, 2, 3, 1]); the
 // turning of the last two dimensions is then taken out of it.
+#include <string.h>
+
 #include "passes/pattern.h"
 
 static const char *const roots[] = {"Softmax", NULL};
 
 #define ATTENTION_OPSET 23
 #define MAX_NODES 8
+#define HIDDEN (-1e4)  // added to a score or put in its place, it leaves no weight
 
 typedef struct formula {
   rt_value *q, *k, *v, *mask;
@@ -21,6 +24,20 @@ typedef struct formula {
 
 static void take(formula *f, rt_node *node) {
   f->nodes[f->count++] = node;
+}
+
+// 1 if the value is constant and leaves something of each row: a row that is masked as a whole
+// gives equal weights here, and nothing in Attention.
+static int leaves_something(const rt_value *visible) {
+  const rt_constant *constant = rt_value_constant(visible);
+  if (!constant || constant->elem_type != OPS_TYPE_BOOL || constant->rank < 2 ||
+      constant->sparse)
+    return 0;
+  const int64_t length = constant->dims[constant->rank - 1];
+  const uint8_t *row = constant->data;
+  for (int64_t i = 0; i + length <= constant->element_count && length > 0; i += length)
+    if (!memchr(row + i, 1, (size_t)length)) return 0;
+  return constant->element_count > 0;
 }
 
 // Q·Kᵀ, with or without a factor. NULL if `value` is something else.
@@ -63,7 +80,8 @@ static rt_dim dim_of(const rt_value *value, int i) {
 static int mask_fits(const formula *f) {
   const int32_t rank = rt_pass_rank(f->mask);
   if (!f->mask) return 1;
-  if (rank < 2 || rank > 4 || rt_pass_elem(f->mask) != rt_pass_elem(f->q)) return 0;
+  const int32_t type = rt_pass_elem(f->mask);
+  if (rank < 2 || rank > 4 || (type != rt_pass_elem(f->q) && type != OPS_TYPE_BOOL)) return 0;
   return rt_dim_equal(f->mask->type.dims[rank - 1], dim_of(f->v, 2));
 }
 
@@ -118,9 +136,23 @@ static int32_t fuse(rt_pass_context *context, formula *f, ops_error *error) {
   return OPS_OK;
 }
 
-// The sum with a mask, or the scores themselves.
+// Where(visible, scores, very small): the mask is what is visible.
+static rt_node *read_choice(formula *f, rt_node *choice) {
+  double hidden;
+  if (choice->input_count != 3 || !rt_pass_scalar(choice->operands[2], &hidden) ||
+      hidden > HIDDEN || !leaves_something(choice->operands[0]))
+    return NULL;
+  rt_node *product = read_scores(f, choice->operands[1]);
+  if (!product) return NULL;
+  f->mask = choice->operands[0];
+  take(f, choice);
+  return product;
+}
+
+// The sum with a mask, a choice by one, or the scores themselves.
 static rt_node *read_sum(formula *f, rt_value *value) {
-  rt_node *sum = rt_pass_producer(value, "Add");
+  rt_node *sum = rt_pass_producer(value, "Add"), *choice = rt_pass_producer(value, "Where");
+  if (choice) return read_choice(f, choice);
   if (!sum) return read_scores(f, value);
   for (uint32_t i = 0; i < 2; ++i) {
     rt_node *product = read_scores(f, sum->operands[i]);

@@ -156,12 +156,14 @@ static uint64_t launch_rows(const rt_profile_entry **sorted, uint64_t count,
       device_ns += duration(sorted[i]);
       reported = 1;
     }
-    rows[row_count++] = (rt_profile_time){.name = host->span.name,
-                                          .op = host->span.op,
-                                          .provider = host->span.provider,
-                                          .count = 1,
-                                          .total_ns = reported ? device_ns : duration(host),
-                                          .bytes = host->span.bytes};
+    rows[row_count++] =
+        (rt_profile_time){.name = host->span.name,
+                          .op = host->span.op,
+                          .origins = host->span.origins ? host->span.origins : "",
+                          .provider = host->span.provider,
+                          .count = 1,
+                          .total_ns = reported ? device_ns : duration(host),
+                          .bytes = host->span.bytes};
   }
   return row_count;
 }

@@ -24,7 +24,8 @@ typedef struct rt_profile_span {
   int32_t kind;  // OPS_PROFILE_…
   uint32_t run;  // number of the run, which is its track
   const char *name;
-  const char *op;        // operator; "" for others
+  const char *op;       // operator; "" for others
+  const char *origins;  // names of the model's nodes that a rewritten node stands for; NULL, ""
   const char *provider;  // who did it; "" for the host
   uint64_t correlation;  // of rt_profile_launch, or 0
   uint64_t start_ns;
@@ -36,6 +37,7 @@ typedef struct rt_profile_span {
 typedef struct rt_profile_time {
   const char *name;
   const char *op;
+  const char *origins;
   const char *provider;
   uint64_t count;
   uint64_t total_ns;

@@ -116,6 +116,11 @@ static void write_arguments(FILE *file, const rt_profile_entry *entry,
   const rt_profile_span *span = &entry->span;
   fputs("\"args\":{\"op\":", file);
   write_string(file, host ? host->span.op : span->op);
+  const char *origins = host ? host->span.origins : span->origins;
+  if (origins && origins[0]) {
+    fputs(",\"origins\":", file);
+    write_string(file, origins);
+  }
   fputs(",\"provider\":", file);
   write_string(file, span->provider);
   if (span->correlation) fprintf(file, ",\"launch\":%" PRIu64, span->correlation);

@@ -73,14 +73,6 @@ static uint64_t count_placements(const rt_partition *partition) {
   return count;
 }
 
-// "a, b": the names of the model's nodes that this one stands for.
-static const char *origins_text(opsrt_session *session, const rt_node *node) {
-  const char *text = "";
-  for (uint32_t i = 0; text && i < node->origin_count; ++i)
-    text = rt_bump_format(&session->bump, "%s%s%s", text, i ? ", " : "", node->origins[i]);
-  return text ? text : "";
-}
-
 static void describe_placement(opsrt_session *session, const rt_placement *from,
                                opsrt_placement *to) {
   static const ops_str own = OPS_STR("control flow"), compiled = OPS_STR("compiled group");
@@ -97,7 +89,7 @@ static void describe_placement(opsrt_session *session, const rt_placement *from,
                           .device = rt_bump_text(&session->bump, device),
                           .kernel = rt_bump_text(&session->bump, kernel),
                           .reason = from->reason,
-                          .origins = origins_text(session, from->node)};
+                          .origins = unit->origins ? unit->origins : ""};
 }
 
 // The nodes of a graph, and after each that the runtime runs those of its bodies.
@@ -206,6 +198,7 @@ int32_t opsrt_session_profile_times(opsrt_session *session, opsrt_node_time **ou
   for (uint64_t i = 0; times && i < count; ++i)
     times[i] = (opsrt_node_time){.node = rows[i].name,
                                  .op = rows[i].op,
+                                 .origins = rows[i].origins,
                                  .provider = rows[i].provider,
                                  .count = rows[i].count,
                                  .total_ns = rows[i].total_ns,

@@ -252,6 +252,7 @@ int32_t opsrt_session_profile_write(opsrt_session *session, const char *path, op
 typedef struct opsrt_node_time {
   const char *node;  // copies between memories are named after the value
   const char *op;
+  const char *origins;  // as in opsrt_placement
   const char *provider;
   uint64_t count;
   uint64_t total_ns;

@@ -136,6 +136,20 @@ def run_opsrun(cases, program, provider, folder):
     return [results[k] for k in range(len(cases))]
 
 
+def infer_types(cases, dump, folder):
+    """What the runtime infers for each output from the model alone, as "float[2,3]"."""
+    def run(group):
+        (folder / "infer.onnx").write_bytes(model_of(group)[0].SerializeToString())
+        done = subprocess.run([dump, folder / "infer.onnx"], capture_output=True, text=True)
+        rows = dict(line.split("\t", 2)[:2] for line in done.stdout.splitlines() if "\t" in line)
+        if done.returncode != 0:
+            raise RuntimeError(rows.get("error") or f"graph_dump ended with {done.returncode}")
+        return collect(group, lambda name: rows.get(name, "nothing"))
+
+    results = in_groups(dict(enumerate(cases)), run)
+    return [results[k] for k in range(len(cases))]
+
+
 def run_onnxruntime(cases):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -201,6 +215,13 @@ def against_formula(case, found, expected):
     return share, complaint if share > 1 else ""
 
 
+def against_inference(found, inferred):
+    """A complaint where the inferred type contradicts an output or leaves it open; else ''."""
+    number = helper.np_dtype_to_tensor_dtype(found.dtype)
+    actual = f"{TensorProto.DataType.Name(number).lower()}[{','.join(map(str, found.shape))}]"
+    return "" if inferred == actual else f"is {actual}, inferred is {inferred}"
+
+
 def against_onnxruntime(case, found, expected):
     """The number of elements that differ from onnxruntime's, and a complaint or ''."""
     if found.shape != expected.shape or found.dtype != expected.dtype:
@@ -254,13 +275,20 @@ class Tally:
                   f"{t.witnessed:6} {t.differing:9}  {decisions}")
 
 
-def judge(case, ours, theirs, tally, verbose):
+def judge(case, ours, inferred, theirs, tally, verbose):
     tally.cases += 1
     if verbose:
         print(case.text())
     if isinstance(ours, str):
         tally.fail(case, ours)
         return
+    if isinstance(inferred, str):
+        tally.fail(case, f"inference refuses it: {inferred}")
+    elif inferred is not None:
+        for found, text in zip(ours, inferred):
+            complaint = "" if found is None else against_inference(found, text)
+            if complaint:
+                tally.fail(case, complaint)
     tally.elements += sum(y.size for y in ours if y is not None)
     if case.formula is not None:
         tally.formulas += 1

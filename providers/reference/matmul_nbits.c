@@ -55,7 +55,8 @@ static int32_t read_attributes(const ref_prepare *p, nbits_state *s) {
 static int32_t need_matrix(const ref_prepare *p, uint64_t input, int64_t rows,
                            int64_t columns) {
   const ref_shape *shape = &p->inputs[input];
-  const int is_flat = shape->rank == 1 && shape->dims[0] == rows * columns;
+  const int is_flat =
+      shape->rank == 1 && shape->dims[0] == ref_count((int64_t[]){rows, columns}, 2);
   if (is_flat || (shape->rank == 2 && shape->dims[0] == rows && shape->dims[1] == columns))
     return OPS_OK;
   return ref_refuse(p, "input %s: expected the shape [%lld, %lld]",
@@ -107,9 +108,11 @@ static int32_t prepare(ref_prepare *p) {
     return ref_refuse(p, "input bias: expected the shape [%lld]", (long long)s->n);
   memcpy(dims, a->dims, sizeof dims);
   dims[a->rank - 1] = s->n;
+  const int64_t count = ref_count(dims, a->rank);
+  if (count < 0) return ref_refuse(p, "the output is too large");
   s->rows = ref_count(a->dims, a->rank - 1);
   s->a_at = ref_reserve_input(p, A);
-  s->sums_at = ref_reserve_reals(p, ref_count(dims, a->rank));
+  s->sums_at = ref_reserve_reals(p, count);
   return ref_set_shape(p, 0, a->rank, dims);
 }
 

@@ -365,7 +365,13 @@ static int32_t check_types(const rt_executor *body, const rt_run_input *inputs,
   for (uint32_t i = 0; i < partition->input_count; ++i) {
     const rt_value *value = partition->inputs[i];
     const ops_type_info *given = inputs[i].type;
-    const int typed = value->type.kind == RT_TYPE_TENSOR && value->type.elem_type && given;
+    if (!given)
+      return ops_error_set(
+          error, OPS_ERROR_INVALID_MODEL,
+          "nobody gives the body its input '%s'; expected as many inputs as the "
+          "operator passes on",
+          value->name);
+    const int typed = value->type.kind == RT_TYPE_TENSOR && value->type.elem_type;
     if (typed && given->type != value->type.elem_type)
       return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
                            "'%s', which enters the body, is %s; expected %s", value->name,

@@ -22,6 +22,12 @@ int32_t rt_infer_rule_if(rt_infer_context *ctx) {
   if (!then_body || !else_body) {
     return rt_infer_fail(ctx, "expected the bodies then_branch and else_branch");
   }
+  if (then_body->input_count || else_body->input_count) {
+    return rt_infer_fail(ctx,
+                         "then_branch has %u input(s), else_branch %u; expected none, a branch "
+                         "reads the values around it by their names",
+                         then_body->input_count, else_body->input_count);
+  }
   if (then_body->output_count != else_body->output_count ||
       then_body->output_count < ctx->output_count) {
     return rt_infer_fail(

@@ -481,6 +481,13 @@ def branch_output_count():
                         else_branch = e () => (float[2] b) { b = Identity (x) }> }""")
 
 
+@fault(INVALID, "If 'i'", "then_branch has 1 input(s)", "expected none")
+def branch_with_input():
+    return model("""(bool c, float[2] x) => (float[2] y) {
+        [i] y = If (c) <then_branch = t (float[2] p) => (float[2] a) { a = Neg (p) },
+                        else_branch = e () => (float[2] b) { b = Relu (x) }> }""")
+
+
 @fault(INVALID, "node 0 'i' (If)", "attribute 'else_branch'", "graph 'e'", "input 'nothing' is nowhere")
 def capture_of_unknown():
     return model("""(bool c, float[2] x) => (float[2] y) {

@@ -62,6 +62,7 @@ typedef struct scene {
   const char *name;
   opsrt_provider_spec providers[2];
   uint64_t provider_count;
+  int32_t level;  // of optimization; with one, what passes did is kept, too
   opsrt_tensor *input;
   opsrt_value x;
 } scene;
@@ -83,7 +84,9 @@ static int32_t create(const scene *s, opsrt_session **out_session, ops_error *er
                                          .providers = s->providers,
                                          .provider_count = s->provider_count,
                                          .workers = 1,
-                                         .profile = 1};
+                                         .profile = 1,
+                                         .level = s->level,
+                                         .explain = s->level > 0};
   return opsrt_session_create(&options, out_session, error);
 }
 
@@ -130,10 +133,11 @@ static int64_t fail_run(const scene *s, opsrt_session *session) {
   }
 }
 
-static void check_scene_in(const char *folder, const char *name, const char *provider,
-                           int64_t least) {
+static void check_level(const char *folder, const char *name, const char *provider,
+                        int32_t level, int64_t least) {
   scene s;
   scene_init(&s, folder, name, provider);
+  s.level = level;
   const int64_t created = fail_create(&s);
   opsrt_session *session = NULL;
   assert_int_equal(create(&s, &session, NULL), OPS_OK);
@@ -142,6 +146,11 @@ static void check_scene_in(const char *folder, const char *name, const char *pro
   opsrt_tensor_destroy(s.input);
   assert_true(created >= least);
   assert_true(ran >= 10);
+}
+
+static void check_scene_in(const char *folder, const char *name, const char *provider,
+                           int64_t least) {
+  check_level(folder, name, provider, 0, least);
 }
 
 static void check_scene(const char *name, const char *provider, int64_t least) {
@@ -168,6 +177,14 @@ static void sessions_survive_every_failure(void **state) {
   check_scene("sequence", TEST_PROBE, 50);
 }
 
+static void the_optimizer_survives_every_failure(void **state) {
+  (void)state;
+  check_level(TEST_MODELS, "branches", "reference", 2, 50);
+  check_level(TEST_MODELS, "conv_net", TEST_NPU, 2, 50);
+  check_level(TEST_MODELS, "rewritten", "reference", 2, 50);
+  check_level(TEST_CONTROL, "loop_while", "reference", 2, 50);
+}
+
 static void rewrites_survive_every_failure(void **state) {
   (void)state;
   check_scene("rewritten", "reference", 500);
@@ -175,6 +192,7 @@ static void rewrites_survive_every_failure(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(rewrites_survive_every_failure),
+                                     cmocka_unit_test(the_optimizer_survives_every_failure),
                                      cmocka_unit_test(sessions_survive_every_failure),
                                      cmocka_unit_test(control_flow_survives_every_failure)};
   return cmocka_run_group_tests(tests, NULL, NULL);

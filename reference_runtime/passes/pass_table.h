@@ -8,6 +8,7 @@ RT_PASS(freeze_initializers, 1, "makes inputs that have a default constants (wit
 RT_PASS(dead_nodes, 1, "removes nodes and constants whose results nothing reads")
 RT_PASS(shape_constants, 1, "replaces shape computations whose result is known")
 RT_PASS(constant_folding, 1, "computes what depends on constants alone")
+RT_PASS(constant_branches, 1, "replaces If by its branch where the condition is constant")
 RT_PASS(identity, 1, "removes Identity")
 RT_PASS(dropout, 1, "removes Dropout outside of training")
 RT_PASS(cast_chains, 1, "removes casts to the same type, merges casts that lose nothing")

@@ -52,15 +52,15 @@ static const uint32_t kNone[MAX_INPUTS] = {0};
 static const uint32_t kAll[MAX_INPUTS] = {L8, L8, L8, L8, L8, L8, L8, L8};
 static const uint32_t kFirst[MAX_INPUTS] = {L};
 static const uint32_t kSecond[MAX_INPUTS] = {0, L};
+static const uint32_t kChain[MAX_INPUTS] = {L, 0, 0, L};
 
 static const struct {
   const uint32_t *inputs;
   const uint32_t *outputs;
-} kPatterns[CPU_LAST_COUNT] = {[CPU_LAST_NONE] = {kNone, kNone},
-                               [CPU_LAST_ALL] = {kAll, kAll},
-                               [CPU_LAST_FIRST] = {kFirst, kAll},
-                               [CPU_LAST_SECOND] = {kSecond, kAll},
-                               [CPU_LAST_SOURCE] = {kFirst, kNone}};
+} kPatterns[CPU_LAST_COUNT] = {
+    [CPU_LAST_NONE] = {kNone, kNone},    [CPU_LAST_ALL] = {kAll, kAll},
+    [CPU_LAST_FIRST] = {kFirst, kAll},   [CPU_LAST_SECOND] = {kSecond, kAll},
+    [CPU_LAST_SOURCE] = {kFirst, kNone}, [CPU_LAST_CHAIN] = {kChain, kAll}};
 
 void cpu_layouts_add(cpu_layouts *layouts, int32_t pattern, double cost) {
   layouts->patterns[layouts->count] = pattern;

@@ -22,6 +22,7 @@ enum {
   CPU_LAST_FIRST,   // the first input; all outputs
   CPU_LAST_SECOND,  // the second input; all outputs
   CPU_LAST_SOURCE,  // the first input; no output
+  CPU_LAST_CHAIN,   // the first and the fourth input; all outputs
   CPU_LAST_COUNT
 };
 

@@ -19,6 +19,7 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
   if (ops_node_int(node, "group", 1) < 1)
     cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE, "group must be at least 1, found %lld",
                (long long)ops_node_int(node, "group", 1));
+  cpu_chain_claim(node, 0, out_claim);
 }
 
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
@@ -59,6 +60,7 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   own->is_depthwise = !desc.source_last && cpu_depthwise_init(&desc, &own->depthwise);
   if (!own->is_depthwise)
     return cpu_dnnl_prepare_conv(&conv->base, &desc, &own->base.base, reply, error);
+  own->base.base.rest = conv->base.chain;
   cpu_plane_reserve(kernel->device, &own->depthwise.plane, reply);
   reply->implementation = (ops_str)OPS_STR("depthwise on planes");
   return OPS_OK;
@@ -79,8 +81,9 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
   const conv_prepared *own = (const conv_prepared *)prepared;
   if (!own->is_depthwise) return cpu_conv_execute(prepared, request, error);
   cpu_depthwise_run(prepared->kernel->device, &own->depthwise, cpu_in_data(request, 0),
-                    cpu_in_data(request, 1), cpu_in_data(request, 2), cpu_out_data(request, 0),
-                    cpu_workspace(request));
+                    cpu_in_data(request, 1), cpu_dnnl_third(prepared->kernel, request),
+                    cpu_out_data(request, 0), cpu_workspace(request));
+  cpu_conv_finish(prepared, request);
   return OPS_OK;
 }
 

@@ -3,6 +3,9 @@
 // What Conv and ConvTranspose share. See conv_shared.h.
 #include "conv_shared.h"
 
+// Where the residual of a chain lies behind X, W and B.
+#define CHAIN_OPERAND 3
+
 void cpu_conv_init(cpu_conv_kernel *conv, const ops_node *node) {
   cpu_window_read(node, &conv->window);
   conv->groups = ops_node_int(node, "group", 1);
@@ -27,7 +30,7 @@ int32_t cpu_conv_check_sizes(const cpu_conv_kernel *conv, const ops_prepare_requ
                          "kernel_shape and W disagree in spatial dimension %d: "
                          "%lld and %lld",
                          i - 2, (long long)conv->window.kernel[i - 2], (long long)w->dims[i]);
-  if (ops_request_input(request, 2)) {
+  if (cpu_dnnl_has_third(kernel, request)) {
     cpu_shape b;
     cpu_input_shape(request, 2, &b);
     if (b.rank != 1 || b.dims[0] != filters)
@@ -64,23 +67,37 @@ int32_t cpu_conv_describe(const cpu_conv_kernel *conv, const ops_prepare_request
   prepared->batch = y->dims[0];
   prepared->channels = y->dims[1];
   prepared->pixels = cpu_product(y->dims, 2, y->rank);
+  prepared->count = cpu_count(y);
+  OPS_RETURN_IF_ERROR(cpu_chain_check(&conv->base.base, &conv->base.chain, request, y, error));
   *out_empty = cpu_count(y) == 0 || cpu_count(&x) == 0;
   describe(conv, window, &x, y, out_desc);
-  out_desc->has_bias = ops_request_input(request, 2) != NULL;
+  out_desc->has_bias = cpu_dnnl_has_third(&conv->base.base, request);
   out_desc->source_last = cpu_is_last(request, 0);
   out_desc->target_last = cpu_wants_last(request);
   prepared->last = out_desc->target_last;
+  // With channels last oneDNN writes Y where Y lies.
+  cpu_chain_split(&conv->base.chain, out_desc->target_last && !*out_empty, &out_desc->post,
+                  &prepared->base.rest);
+  if (*out_empty) prepared->base.rest = conv->base.chain;
+  prepared->base.starts_with_residual = out_desc->post.add_target;
   return OPS_OK;
 }
 
 void cpu_conv_layouts(const ops_kernel *kernel, const ops_prepare_request *request,
                       cpu_layouts *layouts) {
   cpu_shape x;
-  (void)kernel;
+  const int32_t residual = ((const cpu_dnnl_kernel *)kernel)->chain.residual;
   if (!cpu_may_be_last(ops_request_input(request, 0)->type)) return;
+  if (residual >= 0 && residual != CHAIN_OPERAND) return;
   cpu_input_shape(request, 0, &x);
-  cpu_layouts_add(layouts, CPU_LAST_FIRST, 0);
+  cpu_layouts_add(layouts, residual >= 0 ? CPU_LAST_CHAIN : CPU_LAST_FIRST, 0);
   cpu_layouts_add(layouts, CPU_LAST_NONE, 2 * cpu_reorder_cost(cpu_count(&x)));
+}
+
+// The rest of the chain, over all of Y.
+void cpu_conv_finish(const ops_prepared *prepared, const ops_execute_request *request) {
+  const cpu_conv_prepared *own = (const cpu_conv_prepared *)prepared;
+  cpu_chain_run(prepared->kernel->device, &own->base.rest, request, own->count);
 }
 
 // A convolution that sums nothing: y is the bias of its channel, or 0.
@@ -96,11 +113,17 @@ static void fill_bias(const cpu_conv_prepared *own, const float *bias, float *y)
 int32_t cpu_conv_execute(const ops_prepared *prepared, const ops_execute_request *request,
                          ops_error *error) {
   const cpu_conv_prepared *own = (const cpu_conv_prepared *)prepared;
-  const float *bias = cpu_in_data(request, 2);
-  if (!own->base.plan) {
+  const cpu_chain *chain = &((const cpu_dnnl_kernel *)prepared->kernel)->chain;
+  const float *bias = cpu_dnnl_third(prepared->kernel, request);
+  if (own->base.plan) {
+    if (own->base.starts_with_residual)
+      cpu_chain_start(prepared->kernel->device, chain, request, own->count);
+    OPS_RETURN_IF_ERROR(
+        cpu_dnnl_plan_run(own->base.plan, cpu_in_data(request, 0), cpu_in_data(request, 1),
+                          bias, cpu_out_data(request, 0), cpu_workspace(request), error));
+  } else {
     fill_bias(own, bias, cpu_out_data(request, 0));
-    return OPS_OK;
   }
-  return cpu_dnnl_plan_run(own->base.plan, cpu_in_data(request, 0), cpu_in_data(request, 1),
-                           bias, cpu_out_data(request, 0), cpu_workspace(request), error);
+  cpu_conv_finish(prepared, request);
+  return OPS_OK;
 }

@@ -18,7 +18,7 @@ typedef struct cpu_conv_kernel {
 
 typedef struct cpu_conv_prepared {
   cpu_dnnl_prepared base;  // plan NULL: the output is empty, or nothing is summed
-  int64_t batch, channels, pixels;
+  int64_t batch, channels, pixels, count;
   int32_t last;  // 1: the output has its channels last
 } cpu_conv_prepared;
 
@@ -44,5 +44,8 @@ void cpu_conv_layouts(const ops_kernel *kernel, const ops_prepare_request *reque
 // The plan, or the bias alone where there is none.
 int32_t cpu_conv_execute(const ops_prepared *prepared, const ops_execute_request *request,
                          ops_error *error);
+
+// What of the chain remains, once Y holds the sums. cpu_conv_execute does it itself.
+void cpu_conv_finish(const ops_prepared *prepared, const ops_execute_request *request);
 
 #endif  // CPU_CONV_SHARED_H_

@@ -15,6 +15,7 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
     cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE, "group must be at least 1");
   if (ops_node_attribute(node, "output_shape"))
     cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE, "output_shape is not supported");
+  cpu_chain_claim(node, 0, out_claim);
   const int64_t *extra = ops_node_ints(node, "output_padding", &count);
   const int64_t *strides = ops_node_ints(node, "strides", &stride_count);
   for (uint64_t i = 0; i < count; ++i)

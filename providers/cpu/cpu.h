@@ -66,6 +66,7 @@ struct ops_kernel {
   ops_device *device;
   int32_t opset;
   int32_t input_count;
+  int32_t own_count;  // of them, without the operands of post-operations, which follow
   int32_t output_count;
 };
 

@@ -2,6 +2,7 @@
 //
 // What the provider offers: one row for each operator and range of opsets. Types, flags and
 // alias pairs here are promises; what a row cannot say, the operator's claim function does.
+#include "chain.h"
 #include "channels_last.h"
 #include "ops_table.h"
 
@@ -64,6 +65,10 @@
 // oneDNN may split a sum by the number of threads.
 #define DNNL(op, since, until, family, ...) \
   ROW(op, since, until, family, OPS_DETERMINISM_RUN, __VA_ARGS__)
+
+// Chains of post-operations, see chain.h.
+#define ABSORBS(longest) \
+  .post_ops = cpu_chain_post_ops, .post_op_count = CPU_CHAIN_POST_OPS, .max_post_ops = (longest)
 
 #define UNARY(op, since, until, types)                                          \
   OWN(op, since, until, unary, INPUTS(IN("X", types)), OUTPUTS(IN("Y", types)), \
@@ -267,12 +272,14 @@ static const ops_kernel_def kKernels[] = {
 
     // Sums of products.
     DNNL("ConvTranspose", 1, 0, conv_transpose,
-         INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)), OUTPUTS(IN("Y", F32))),
+         INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)), OUTPUTS(IN("Y", F32)),
+         ABSORBS(2)),
     DNNL("Conv", 1, 0, conv, INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)),
-         OUTPUTS(IN("Y", F32))),
-    DNNL("MatMul", 1, 0, matmul, INPUTS(IN("A", F32), IN("B", F32)), OUTPUTS(IN("Y", F32))),
+         OUTPUTS(IN("Y", F32)), ABSORBS(2)),
+    DNNL("MatMul", 1, 0, matmul, INPUTS(IN("A", F32), IN("B", F32)), OUTPUTS(IN("Y", F32)),
+         ABSORBS(3)),
     DNNL("Gemm", 1, 0, gemm, INPUTS(IN("A", F32), IN("B", F32), OPTIONAL("C", F32)),
-         OUTPUTS(IN("Y", F32))),
+         OUTPUTS(IN("Y", F32)), ABSORBS(2)),
 };
 
 const ops_provider cpu_provider = {

@@ -394,9 +394,27 @@ static int32_t complete(cpu_dnnl_plan *plan, const ops_constant *weights, cpu_pa
   return init_state(plan, &plan->states[0], error);
 }
 
-static int32_t describe_main(cpu_dnnl_plan *plan, const_dnnl_op_desc_t desc, ops_error *error) {
+static int32_t add_post(const cpu_dnnl_post *post, dnnl_primitive_attr_t attr,
+                        ops_error *error) {
+  dnnl_post_ops_t chain = NULL;
+  dnnl_status_t status = dnnl_post_ops_create(&chain);
+  if (status == dnnl_success && post->add_target)
+    status = dnnl_post_ops_append_sum(chain, 1.0f);
+  if (status == dnnl_success && post->function == CPU_DNNL_LEAKY_RELU)
+    status = dnnl_post_ops_append_eltwise(chain, 1.0f, dnnl_eltwise_relu, post->p[0], 0.0f);
+  if (status == dnnl_success && post->function == CPU_DNNL_CLIP)
+    status =
+        dnnl_post_ops_append_eltwise(chain, 1.0f, dnnl_eltwise_clip, post->p[0], post->p[1]);
+  if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(attr, chain);
+  if (chain) dnnl_post_ops_destroy(chain);
+  return check(status, "describing post-operations", error);
+}
+
+static int32_t describe_main(cpu_dnnl_plan *plan, const_dnnl_op_desc_t desc,
+                             const cpu_dnnl_post *post, ops_error *error) {
   dnnl_primitive_attr_t attr = NULL;
   int32_t status = user_scratch_attr(&attr, error);
+  if (status == OPS_OK) status = add_post(post, attr, error);
   if (status == OPS_OK)
     status = check(dnnl_primitive_desc_create(&plan->steps[MAIN].desc, desc, attr,
                                               plan->device->dnnl->engine, NULL),
@@ -483,14 +501,14 @@ static int32_t describe_conv(cpu_dnnl_plan *plan, const cpu_dnnl_conv *conv, ops
               &desc, dnnl_forward_inference, dnnl_deconvolution_direct, &source, &weights, bias,
               &target, strides, dilations, begin, end),
           "describing a transposed convolution");
-    return describe_main(plan, &desc, error);
+    return describe_main(plan, &desc, &conv->post, error);
   }
   dnnl_convolution_desc_t desc;
   CHECK(dnnl_dilated_convolution_forward_desc_init(
             &desc, dnnl_forward_inference, dnnl_convolution_direct, &source, &weights, bias,
             &target, strides, dilations, begin, end),
         "describing a convolution");
-  return describe_main(plan, &desc, error);
+  return describe_main(plan, &desc, &conv->post, error);
 }
 
 static int32_t describe_matmul(cpu_dnnl_plan *plan, const cpu_dnnl_matmul *matmul,
@@ -520,7 +538,7 @@ static int32_t describe_matmul(cpu_dnnl_plan *plan, const cpu_dnnl_matmul *matmu
   CHECK(dnnl_matmul_desc_init(&desc, &descs[USER_SOURCE], &weights,
                               matmul->has_bias ? &descs[BIAS] : NULL, &descs[USER_TARGET]),
         "describing a matrix product");
-  return describe_main(plan, &desc, error);
+  return describe_main(plan, &desc, &matmul->post, error);
 }
 
 static int32_t create_plan(const ops_device *device, int32_t has_bias, double products,

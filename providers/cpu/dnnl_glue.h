@@ -35,6 +35,15 @@ typedef struct cpu_packs {
 void cpu_packs_init(cpu_packs *packs, const ops_device *device);
 void cpu_packs_finish(cpu_packs *packs);  // accepts zeroes
 
+// What the primitive does to its result, in this order.
+enum { CPU_DNNL_NO_FUNCTION, CPU_DNNL_LEAKY_RELU, CPU_DNNL_CLIP };
+typedef struct cpu_dnnl_post {
+  int32_t
+      add_target;    // 1: adds what the target holds before; the target must be the user's own
+  int32_t function;  // CPU_DNNL_…
+  float p[2];        // slope below zero, or bounds
+} cpu_dnnl_post;
+
 #define CPU_DNNL_SPATIAL 3
 
 // A convolution of [batch, in_channels, in…] with weights as ONNX lays them out:
@@ -49,6 +58,7 @@ typedef struct cpu_dnnl_conv {
   int64_t in[CPU_DNNL_SPATIAL], out[CPU_DNNL_SPATIAL], kernel[CPU_DNNL_SPATIAL];
   int64_t strides[CPU_DNNL_SPATIAL], dilations[CPU_DNNL_SPATIAL];
   int64_t pads_begin[CPU_DNNL_SPATIAL], pads_end[CPU_DNNL_SPATIAL];
+  cpu_dnnl_post post;
 } cpu_dnnl_conv;
 
 // `batch` products [m, k] x [k, n] -> [m, n]. No dimension is 0.
@@ -57,6 +67,7 @@ typedef struct cpu_dnnl_matmul {
   int32_t a_transposed;  // stored [k, m]
   int32_t b_transposed;  // stored [n, k]
   int32_t has_bias;      // a vector of n
+  cpu_dnnl_post post;
 } cpu_dnnl_matmul;
 
 typedef struct cpu_dnnl_plan cpu_dnnl_plan;

@@ -6,7 +6,16 @@
 void cpu_dnnl_kernel_init(cpu_dnnl_kernel *kernel, const ops_node *node) {
   const ops_operand *weights = ops_node_input(node, 1);
   kernel->weights = ops_operand_contents(weights) ? weights->constant : NULL;
+  cpu_chain_read(node, &kernel->chain);
   cpu_packs_init(&kernel->packs, kernel->base.device);
+}
+
+int cpu_dnnl_has_third(const ops_kernel *kernel, const ops_prepare_request *request) {
+  return kernel->own_count > 2 && ops_request_input(request, 2) != NULL;
+}
+
+const void *cpu_dnnl_third(const ops_kernel *kernel, const ops_execute_request *request) {
+  return kernel->own_count > 2 ? cpu_in_data(request, 2) : NULL;
 }
 
 void cpu_dnnl_kernel_destroy(ops_kernel *kernel) {

@@ -6,18 +6,26 @@
 #ifndef CPU_DNNL_OPERATOR_H_
 #define CPU_DNNL_OPERATOR_H_
 
+#include "chain.h"
 #include "dnnl_glue.h"
 
 typedef struct cpu_dnnl_kernel {
   ops_kernel base;
   const ops_constant *weights;  // NULL: they arrive with each run
+  cpu_chain chain;
   cpu_packs packs;
 } cpu_dnnl_kernel;
 
 typedef struct cpu_dnnl_prepared {
   ops_prepared base;
-  cpu_dnnl_plan *plan;  // NULL: nothing to multiply; the operator knows what to write
+  cpu_dnnl_plan *plan;           // NULL: nothing to multiply; the operator knows what to write
+  cpu_chain rest;                // of the chain, what the plan does not do
+  int32_t starts_with_residual;  // 1: the plan adds what Y holds before
 } cpu_dnnl_prepared;
+
+// Data of own input 2, the bias or C; NULL if there is none.
+const void *cpu_dnnl_third(const ops_kernel *kernel, const ops_execute_request *request);
+int cpu_dnnl_has_third(const ops_kernel *kernel, const ops_prepare_request *request);
 
 void cpu_dnnl_kernel_init(cpu_dnnl_kernel *kernel, const ops_node *node);
 void cpu_dnnl_kernel_destroy(ops_kernel *kernel);

@@ -24,6 +24,11 @@ typedef struct gemm_prepared {
   cpu_nd nd;  // Y, C
 } gemm_prepared;
 
+static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
+  (void)def;
+  cpu_chain_claim(node, 0, out_claim);
+}
+
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
   gemm_kernel *gemm = (gemm_kernel *)kernel;
   (void)error;
@@ -64,7 +69,7 @@ static int32_t plan_c(const gemm_kernel *gemm, const ops_prepare_request *reques
   own->second_pass = gemm->alpha != 1;
   cpu_nd_init(&own->nd, y);
   cpu_nd_add_broadcast(&own->nd, y, sizeof(float));
-  if (ops_request_input(request, 2)) {
+  if (cpu_dnnl_has_third(&gemm->base.base, request)) {
     cpu_input_shape(request, 2, &c);
     if (gemm->equal_c && (c.rank != 2 || c.dims[0] != y->dims[0] || c.dims[1] != y->dims[1]))
       return cpu_invalid(&gemm->base.base, error, "C must be [%lld, %lld]: broadcast is 0",
@@ -93,6 +98,8 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   const cpu_shape y = {2, {desc.m, desc.n}};
   OPS_RETURN_IF_ERROR(cpu_set_output(kernel, reply, 0, OPS_TYPE_FLOAT, &y, error));
   OPS_RETURN_IF_ERROR(plan_c(gemm, request, &y, own, error));
+  OPS_RETURN_IF_ERROR(cpu_chain_check(kernel, &gemm->base.chain, request, &y, error));
+  own->base.rest = gemm->base.chain;
   own->count = cpu_count(&y);
   if (own->count == 0) return OPS_OK;
   if (desc.k == 0) {
@@ -100,6 +107,7 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
     return OPS_OK;
   }
   desc.has_bias = own->fused_bias;
+  if (!own->second_pass) cpu_chain_split(&gemm->base.chain, 0, &desc.post, &own->base.rest);
   return cpu_dnnl_prepare_matmul(&gemm->base, &desc, 1, &own->base, reply, error);
 }
 
@@ -127,7 +135,8 @@ static void add_body(const void *context, char *const *pointers, const int64_t *
 static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
                        ops_error *error) {
   const gemm_prepared *own = (const gemm_prepared *)prepared;
-  void *const bases[2] = {cpu_out_data(request, 0), cpu_in_data(request, 2)};
+  void *const bases[2] = {cpu_out_data(request, 0),
+                          (void *)cpu_dnnl_third(prepared->kernel, request)};
   if (own->count == 0) return OPS_OK;
   if (own->base.plan)
     OPS_RETURN_IF_ERROR(cpu_dnnl_plan_run(
@@ -138,11 +147,13 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
   if (own->second_pass)
     cpu_nd_run(prepared->kernel->device, &own->nd, bases, 1, own->has_c ? add_body : scale_body,
                prepared->kernel);
+  cpu_chain_run(prepared->kernel->device, &own->base.rest, request, own->count);
   return OPS_OK;
 }
 
 const cpu_op cpu_gemm_op = {.kernel_size = sizeof(gemm_kernel),
                             .prepared_size = sizeof(gemm_prepared),
+                            .claim = claim,
                             .create = create,
                             .destroy = cpu_dnnl_kernel_destroy,
                             .prepare = prepare,

@@ -60,6 +60,7 @@ static int32_t create_kernel(ops_device *device, const ops_kernel_def *def,
   kernel->device = device;
   kernel->opset = node->opset;
   kernel->input_count = (int32_t)node->input_count;
+  kernel->own_count = (int32_t)(node->input_count - node->chain_operand_count);
   kernel->output_count = (int32_t)node->output_count;
   atomic_fetch_add(&device->kernels, 1);
   const int32_t status = op->create ? op->create(kernel, node, error) : OPS_OK;

@@ -12,10 +12,18 @@ typedef struct matmul_prepared {
   cpu_dnnl_prepared base;  // plan NULL: the output is empty or, with K = 0, all zero
   int64_t count;           // of output elements
   int32_t batch_rank;      // dimensions to loop over; 0: a single run
+  int64_t row;             // elements of a row of the product
+  int32_t bias;            // number of the input that is added to each row; negative: none
   int64_t batch_dims[OPS_MAX_RANK];
   int64_t a_strides[OPS_MAX_RANK], b_strides[OPS_MAX_RANK];  // in elements
   int64_t y_stride;
 } matmul_prepared;
+
+static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
+  (void)def;
+  // With a vector on the right the rows of Y are not those of the product.
+  cpu_chain_claim(node, cpu_node_rank(node, 1) >= 2, out_claim);
+}
 
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
   (void)error;
@@ -98,20 +106,27 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   operands o;
   OPS_RETURN_IF_ERROR(read_shapes(kernel, request, &o, error));
   OPS_RETURN_IF_ERROR(cpu_set_output(kernel, reply, 0, OPS_TYPE_FLOAT, &o.y, error));
+  const cpu_chain *chain = &((cpu_dnnl_kernel *)kernel)->chain;
+  OPS_RETURN_IF_ERROR(cpu_chain_check(kernel, chain, request, &o.y, error));
+  own->base.rest = *chain;
+  own->bias = chain->bias;
   own->count = cpu_count(&o.y);
+  own->row = o.n;
   if (own->count == 0 || o.k == 0) return OPS_OK;
   cpu_dnnl_matmul desc;
   const int may_pack = choose(&o, own, &desc);
+  desc.has_bias = own->bias >= 0;
+  cpu_chain_split(chain, 0, &desc.post, &own->base.rest);
   return cpu_dnnl_prepare_matmul((cpu_dnnl_kernel *)kernel, &desc, may_pack, &own->base, reply,
                                  error);
 }
 
-static int32_t run_batches(const matmul_prepared *own, const float *a, const float *b, float *y,
-                           void *workspace, ops_error *error) {
+static int32_t run_batches(const matmul_prepared *own, const float *a, const float *b,
+                           const float *bias, float *y, void *workspace, ops_error *error) {
   int64_t index[OPS_MAX_RANK] = {0};
   const float *end = y + own->count;
   for (; y < end; y += own->y_stride) {
-    OPS_RETURN_IF_ERROR(cpu_dnnl_plan_run(own->base.plan, a, b, NULL, y, workspace, error));
+    OPS_RETURN_IF_ERROR(cpu_dnnl_plan_run(own->base.plan, a, b, bias, y, workspace, error));
     for (int32_t d = own->batch_rank - 1; d >= 0; --d) {
       a += own->a_strides[d];
       b += own->b_strides[d];
@@ -124,22 +139,33 @@ static int32_t run_batches(const matmul_prepared *own, const float *a, const flo
   return OPS_OK;
 }
 
+// Nothing was multiplied: each row is the bias, or 0.
+static void fill_rows(const matmul_prepared *own, const float *bias, float *y) {
+  if (!bias) memset(y, 0, (size_t)own->count * sizeof *y);
+  for (int64_t i = 0; bias && i < own->count; i += own->row)
+    memcpy(y + i, bias, (size_t)own->row * sizeof *y);
+}
+
 static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
                        ops_error *error) {
   const matmul_prepared *own = (const matmul_prepared *)prepared;
   const float *a = cpu_in_data(request, 0), *b = cpu_in_data(request, 1);
   float *y = cpu_out_data(request, 0);
   void *workspace = cpu_workspace(request);
-  if (!own->base.plan) {
-    if (own->count > 0) memset(y, 0, (size_t)own->count * sizeof *y);
-    return OPS_OK;
-  }
-  if (own->batch_rank > 0) return run_batches(own, a, b, y, workspace, error);
-  return cpu_dnnl_plan_run(own->base.plan, a, b, NULL, y, workspace, error);
+  const float *bias = own->bias < 0 ? NULL : cpu_in_data(request, (uint64_t)own->bias);
+  if (!own->base.plan && own->count > 0)
+    fill_rows(own, bias, y);
+  else if (own->batch_rank > 0)
+    OPS_RETURN_IF_ERROR(run_batches(own, a, b, bias, y, workspace, error));
+  else if (own->base.plan)
+    OPS_RETURN_IF_ERROR(cpu_dnnl_plan_run(own->base.plan, a, b, bias, y, workspace, error));
+  cpu_chain_run(prepared->kernel->device, &own->base.rest, request, own->count);
+  return OPS_OK;
 }
 
 const cpu_op cpu_matmul_op = {.kernel_size = sizeof(cpu_dnnl_kernel),
                               .prepared_size = sizeof(matmul_prepared),
+                              .claim = claim,
                               .create = create,
                               .destroy = cpu_dnnl_kernel_destroy,
                               .prepare = prepare,

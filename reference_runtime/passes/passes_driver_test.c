@@ -119,7 +119,8 @@ static void a_chain_is_absorbed(void **state) {
   const rt_passes_options options = options_of(f);
   run(f, &options);
   assert_int_equal(f->graph->node_count, 3);
-  expect_graph(f->graph, "Conv@17 \"conv\"(%x, %w) {group=1} |> Add@17(%exp, ^) |> Relu@17(^)");
+  expect_graph(f->graph,
+               "Conv@17 \"conv\"(%x, %w, _) {group=1} |> Add@17(%exp, ^) |> Relu@17(^)");
   const rt_node *node = f->graph->last;
   assert_int_equal(node->post_count, 2);
   assert_int_equal(node->posts[0].chained, 1);

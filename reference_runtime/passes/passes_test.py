@@ -175,12 +175,11 @@ class Case:
             raise AssertionError(f"opsrun {arguments[0]}: {done.stderr.strip()}")
         return done.stdout
 
-    def run_own(self, path, names):
+    def run_own(self, path, names, options=("--level", 0, "--provider", "reference")):
         out = self.folder / "out"
         inputs = [word for name in names
                   for word in ("--input", f"{name}={self.folder / name}.npy")]
-        self.call("run", path, "--level", 0, "--provider", "reference", *inputs,
-                  "--output-dir", out)
+        self.call("run", path, *options, *inputs, "--output-dir", out)
         return [read_value(out / info.name) for info in self.model.graph.output]
 
     def check_text(self, result):
@@ -209,6 +208,9 @@ class Case:
         for name, array in inputs.items():
             np.save(self.folder / f"{name}.npy", array)
         before, after = self.run_own(self.path, inputs), self.run_own(path, inputs)
+        if "--provider" in self.options:
+            for own, new in zip(before, self.run_own(self.path, inputs, self.options)):
+                np.testing.assert_allclose(new, own, rtol=1e-4, atol=1e-4)
         with np.errstate(all="ignore"):
             others = [run_other(self.model, inputs), run_other(result, inputs)]
         for index, info in enumerate(self.model.graph.output):

@@ -8,6 +8,7 @@
 
 #include "passes/elementwise.h"
 #include "passes/pattern.h"
+#include "schema/schema.h"
 
 static const char *const roots[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", NULL};
 
@@ -54,6 +55,15 @@ static int32_t copy_chain(rt_node *copy, const rt_node *node, ops_error *error) 
   return OPS_OK;
 }
 
+static int32_t write_inputs_out(rt_node *node, ops_error *error) {
+  const ops_str domain = {"", 0}, name = {node->op.name, strlen(node->op.name)};
+  const rt_schema *schema = rt_schema_find(domain, name, node->op.opset);
+  if (!schema || schema->max_inputs == RT_SCHEMA_UNBOUNDED ||
+      (uint32_t)schema->max_inputs <= node->input_count)
+    return OPS_OK;
+  return rt_node_set_input_count(node, (uint32_t)schema->max_inputs, error);
+}
+
 // A node like `node` with `next` at the end of its chain, just before `next`.
 static int32_t make(rt_pass_context *context, rt_node *node, rt_node *next, rt_node **out_node,
                     ops_error *error) {
@@ -67,6 +77,7 @@ static int32_t make(rt_pass_context *context, rt_node *node, rt_node *next, rt_n
                              .attrs = node->op.attrs.items,
                              .attr_count = node->op.attrs.count};
   OPS_RETURN_IF_ERROR(rt_graph_add_node(node->graph, &desc, next, out_node, error));
+  OPS_RETURN_IF_ERROR(write_inputs_out(*out_node, error));
   OPS_RETURN_IF_ERROR(copy_chain(*out_node, node, error));
   OPS_RETURN_IF_ERROR(
       append(*out_node, &next->op, next->operands, next->input_count, node->outputs[0], error));

@@ -27,11 +27,37 @@ static ops_str text_of(const char *text) {
 }
 
 int32_t rt_views_init(rt_views *views, const rt_graph *root, ops_error *error) {
-  *views = (rt_views){.graph = root};
-  views->nodes = rt_bump_new(&views->bump, root->node_limit, sizeof *views->nodes);
-  views->types = rt_bump_new(&views->bump, root->value_limit, sizeof *views->types);
-  views->constants = rt_bump_new(&views->bump, root->value_limit, sizeof *views->constants);
+  return rt_views_init_room(views, root, 0, error);
+}
+
+int32_t rt_views_init_room(rt_views *views, const rt_graph *root, uint32_t room,
+                           ops_error *error) {
+  const uint64_t nodes = (uint64_t)root->node_limit + room;
+  const uint64_t values = (uint64_t)root->value_limit + room;
+  *views = (rt_views){.graph = root, .node_room = nodes, .value_room = values};
+  views->nodes = rt_bump_new(&views->bump, nodes, sizeof *views->nodes);
+  views->types = rt_bump_new(&views->bump, values, sizeof *views->types);
+  views->constants = rt_bump_new(&views->bump, values, sizeof *views->constants);
   return views->bump.failed ? exhausted(error) : OPS_OK;
+}
+
+int rt_views_have_room(const rt_views *views) {
+  return views->graph->node_limit <= views->node_room &&
+         views->graph->value_limit <= views->value_room;
+}
+
+static void forget_values(rt_views *views, rt_value *const *values, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!values[i]) continue;
+    views->types[values[i]->id] = NULL;
+    views->constants[values[i]->id] = NULL;
+  }
+}
+
+void rt_views_forget(rt_views *views, const rt_node *node) {
+  views->nodes[node->id] = NULL;
+  forget_values(views, node->operands, node->operand_count);
+  forget_values(views, node->outputs, node->output_count);
 }
 
 void rt_views_finish(rt_views *views) {

@@ -18,6 +18,7 @@ typedef struct rt_views {
   rt_device *const *devices;  // whose schemas give defaults; may be NULL
   uint32_t device_count;
   rt_bump bump;
+  uint64_t node_room, value_room;  // ids that the arrays below have places for
   const ops_node **nodes;          // by id; NULL: not made yet
   const ops_type_info **types;     // of values, by id
   const ops_constant **constants;  // of values, by id
@@ -28,6 +29,13 @@ typedef struct rt_views {
 
 int32_t rt_views_init(rt_views *views, const rt_graph *root, ops_error *error);
 void rt_views_finish(rt_views *views);
+// For a graph that is still edited between views: the arrays have places for `room` more nodes
+// and values, and the views of a node without bodies are made anew once they are forgotten.
+// What was made before stays until rt_views_finish.
+int32_t rt_views_init_room(rt_views *views, const rt_graph *root, uint32_t room,
+                           ops_error *error);
+int rt_views_have_room(const rt_views *views);
+void rt_views_forget(rt_views *views, const rt_node *node);
 
 // The view of a node, attributes completed with the schema's defaults. Made once.
 int32_t rt_views_node(rt_views *views, const rt_node *node, const ops_node **out_node,

@@ -17,6 +17,19 @@
 #define RT_VERIFY_PASSES 0
 #endif
 
+// What the passes are lent.
+typedef struct claims {
+  const opsrt_session *session;
+  rt_views views;
+  int open;
+  uint32_t asked;  // since the views were opened
+} claims;
+
+typedef struct lent {
+  const opsrt_session *session;
+  claims claims;
+} lent;
+
 // ---- Evaluating -----------------------------------------------------------------------------
 
 static int32_t take_strings(rt_run_output *output, rt_constant **out_constant,
@@ -70,7 +83,7 @@ static int32_t run_graph(const opsrt_session *session, rt_graph *graph, rt_parti
 
 static int32_t evaluate(void *user, rt_graph *graph, rt_constant **out_constants,
                         ops_error *error) {
-  const opsrt_session *session = user;
+  const opsrt_session *session = ((lent *)user)->session;
   rt_partition *partition = NULL;
   rt_run_output *outputs = calloc(graph->output_count + (size_t)1, sizeof *outputs);
   if (!outputs) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "folding constants");
@@ -105,16 +118,29 @@ static int32_t ask_devices(const opsrt_session *session, const ops_node *view,
   return OPS_OK;
 }
 
+// The graph changes between questions, so the views of a node are made for its question alone;
+// the arrays behind them, which are as large as the graph, serve many.
+#define VIEW_ROOM 4096u
+
+static int32_t open_views(claims *c, const rt_graph *root, ops_error *error) {
+  if (c->open && rt_views_have_room(&c->views) && c->asked < VIEW_ROOM) return OPS_OK;
+  if (c->open) rt_views_finish(&c->views);
+  c->open = 1;
+  c->asked = 0;
+  OPS_RETURN_IF_ERROR(rt_views_init_room(&c->views, root, VIEW_ROOM, error));
+  c->views.devices = c->session->devices;
+  c->views.device_count = c->session->device_count;
+  return OPS_OK;
+}
+
 static int32_t claim(void *user, const rt_node *node, uint32_t *out_place, ops_error *error) {
-  const opsrt_session *session = user;
-  rt_views views = {0};
+  claims *c = &((lent *)user)->claims;
   const ops_node *view = NULL;
-  int32_t status = rt_views_init(&views, node->graph->root, error);
-  views.devices = session->devices;
-  views.device_count = session->device_count;
-  if (status == OPS_OK) status = rt_views_node(&views, node, &view, error);
-  if (status == OPS_OK) status = ask_devices(session, view, out_place, error);
-  rt_views_finish(&views);
+  OPS_RETURN_IF_ERROR(open_views(c, node->graph->root, error));
+  c->asked++;
+  int32_t status = rt_views_node(&c->views, node, &view, error);
+  if (status == OPS_OK) status = ask_devices(c->session, view, out_place, error);
+  rt_views_forget(&c->views, node);
   return status;
 }
 
@@ -139,6 +165,7 @@ static void take_note(void *user, const rt_pass_info *pass, int32_t kind, const 
 
 int32_t rt_session_optimize(opsrt_session *session, const opsrt_session_options *options,
                             int keep_opsets, ops_error *error) {
+  lent lent = {.session = session, .claims = {.session = session}};
   const rt_passes_options passes = {
       .level = options->level,
       .disabled = options->disabled_passes,
@@ -146,12 +173,13 @@ int32_t rt_session_optimize(opsrt_session *session, const opsrt_session_options 
       .freeze_initializers = options->freeze_initializers,
       .keep_opsets = keep_opsets,
       .verify = RT_VERIFY_PASSES || options->explain,
-      .host = {.user = session, .evaluate = evaluate, .claim = claim},
+      .host = {.user = &lent, .evaluate = evaluate, .claim = claim},
       .note = options->explain ? take_note : NULL,
       .note_user = session};
   session->hits = calloc(rt_passes_count(), sizeof *session->hits);
   if (!session->hits) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a session");
   const int32_t status = rt_passes_run(session->graph, &passes, session->hits, error);
+  if (lent.claims.open) rt_views_finish(&lent.claims.views);
   return status == OPS_OK ? OPS_OK : ops_error_prefix(error, "optimizing the model");
 }
 

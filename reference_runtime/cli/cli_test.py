@@ -299,6 +299,16 @@ class Cli(unittest.TestCase):
         self.fail_with(["none"], "optimize", model, "-o", self.folder / "none" / "m.onnx")
         self.assertFalse(out.exists())
 
+    def test_log_level(self):
+        arguments = ["run", *inputs_of("conv_net"), "--provider", MYNPU]
+        self.assertEqual(opsrun(*arguments).stderr, "")
+        quiet = opsrun(*arguments, "--log-level", "info").stderr
+        loud = opsrun(*arguments, "--log-level", "debug").stderr
+        self.assertNotIn("not fused into Swish", quiet)
+        self.assertIn("opsrun: pass swish: Sigmoid", loud)
+        self.assertIn("not fused into Swish, only a less preferred provider claims it", loud)
+        self.fail_with(["expected debug, info, warning or error"], *arguments, "--log-level", "all")
+
     def test_explain(self):
         text = self.succeed("explain", MODELS / "conv_net" / "model.onnx", "--provider", MYNPU)
         for part in ("passes\n", "constant_folding", "placement\n", "planned"):

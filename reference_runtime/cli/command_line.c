@@ -126,6 +126,16 @@ static int store_level(cli_options *options, const char *name, const char *value
   return store_number(&options->level, name, value, 0, 3);
 }
 
+static int store_log_level(cli_options *options, const char *name, const char *value) {
+  static const char *const words[] = {"debug", "info", "warning", "error"};
+  for (int i = OPS_LOG_DEBUG; i <= OPS_LOG_ERROR; ++i) {
+    if (strcmp(value, words[i]) != 0) continue;
+    options->log_level = i;
+    return CLI_OK;
+  }
+  return cli_fail("%s '%s': expected debug, info, warning or error", name, value);
+}
+
 static int store_disabled(cli_options *options, const char *name, const char *value) {
   if (options->disabled_count == CLI_MAX_DISABLED)
     return cli_fail("%s is given more than %u times", name, CLI_MAX_DISABLED);
@@ -187,6 +197,7 @@ static const struct {
     {"--expand-functions", RUNS_OR_BENCH, 0, set_expand_functions, 0},
     {"--level", MODELS, 1, store_level, 0},
     {"--disable-pass", MODELS, 1, store_disabled, 1},
+    {"--log-level", MODELS, 1, store_log_level, 0},
     {"--freeze-initializers", MODELS, 0, set_freeze_initializers, 0},
     {"-o", "optimize", 1, store_output, 0},
     {"--list-passes", "optimize", 0, set_list_passes, 0},
@@ -225,6 +236,7 @@ static int store_plain(cli_options *options, const char *argument) {
 int cli_parse(int argc, char **argv, cli_options *out_options) {
   *out_options = (cli_options){.command = argv[1],
                                .level = CLI_DEFAULT_LEVEL,
+                               .log_level = OPS_LOG_WARNING,
                                .repeat = strcmp(argv[1], "bench") == 0 ? BENCH_RUNS : 1};
   int plain_only = 0;
   uint32_t given = 0;  // set of rows of the table
@@ -279,6 +291,9 @@ static const char help_run[] =
     "  --expand-functions    run the function that ONNX defines an operator as, where it "
     "defines\n"
     "                        one, even where a provider takes the operator\n"
+    "  --log-level LEVEL     on stderr: error, warning (default), info (and what the "
+    "optimizer\n"
+    "                        did), debug (and what it nearly did, and why not)\n"
     "  --no-memory-reuse     give every value memory of its own\n"
     "\n"
     "Exit code: 0 if the run succeeded, 2 otherwise, with one line on stderr.\n";

@@ -48,6 +48,7 @@ typedef struct cli_options {
   uint32_t disabled_count;
   int64_t level;
   int freeze_initializers;
+  int log_level;  // OPS_LOG_…
   int list_passes;
   int help;
 } cli_options;

@@ -2,6 +2,7 @@
 #include "cli/inputs.h"
 
 #include <ops_support/error.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -43,6 +44,16 @@ void cli_inputs_finish(cli_inputs *inputs) {
   }
 }
 
+// One line for each rewrite and, at the lowest level, for each near miss.
+static void log_passes(const cli_options *options, const opsrt_session *session) {
+  if (strcmp(options->command, "explain") == 0) return;
+  for (uint64_t i = 0; i < opsrt_session_pass_note_count(session); ++i) {
+    const opsrt_pass_note *note = opsrt_session_pass_note(session, i);
+    if (note->hit || options->log_level == OPS_LOG_DEBUG)
+      fprintf(stderr, "opsrun: pass %s: %s\n", note->pass, note->text);
+  }
+}
+
 void cli_session_options(const cli_options *options, opsrt_session_options *out_settings) {
   *out_settings = (opsrt_session_options){
       .model = {.path = options->model},
@@ -57,14 +68,18 @@ void cli_session_options(const cli_options *options, opsrt_session_options *out_
       .disabled_passes = options->disabled,
       .disabled_pass_count = options->disabled_count,
       .freeze_initializers = options->freeze_initializers,
-      .explain = strcmp(options->command, "explain") == 0};
+      .verbosity = OPS_LOG_WARNING - options->log_level,
+      .explain =
+          strcmp(options->command, "explain") == 0 || options->log_level < OPS_LOG_WARNING};
 }
 
 int32_t cli_open_session(const cli_options *options, opsrt_session **out_session,
                          ops_error *error) {
   opsrt_session_options settings;
   cli_session_options(options, &settings);
-  return opsrt_session_create(&settings, out_session, error);
+  OPS_RETURN_IF_ERROR(opsrt_session_create(&settings, out_session, error));
+  log_passes(options, *out_session);
+  return OPS_OK;
 }
 
 double cli_seconds(void) {

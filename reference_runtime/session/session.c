@@ -33,7 +33,7 @@ static int32_t open_device(opsrt_session *session, const opsrt_session_options *
   *sink = (rt_session_sink){session->profile, (int32_t)number, ""};
   const ops_host_options host = {.context = sink,
                                  .workers = options->workers,
-                                 .log_threshold = OPS_LOG_WARNING,
+                                 .log_threshold = OPS_LOG_WARNING - options->verbosity,
                                  .profile = session->profile ? take_record : NULL,
                                  .set_output_shape = rt_call_set_output_shape,
                                  .packed = session->packed};

@@ -83,6 +83,8 @@ typedef struct opsrt_session_options {
   const char *const *disabled_passes;  // names that opsrt_pass_at gives
   uint64_t disabled_pass_count;
   int32_t freeze_initializers;  // 1: inputs that have a default are constants
+  int32_t
+      verbosity;    // of providers on stderr: 0 warnings, 1 also news, 2 everything, -1 errors
   int32_t explain;  // 1: keep what each pass did and nearly did, and prove the graph after it
 } opsrt_session_options;
 

@@ -24,7 +24,7 @@ import sys
 import ml_dtypes
 import numpy as np
 import onnx
-from onnx import defs, helper, numpy_helper
+from onnx import defs, helper, numpy_helper, shape_inference
 
 PERTURBATIONS = 6
 PERTURBATION = 4  # units in the last place
@@ -74,6 +74,7 @@ class Case:
         self.outputs = outputs    # the folder that holds what the reference provider gives
         self.kind = kind          # contract, node, typed
         self.refused = None       # why the reference provider does not run it
+        self.ended = {}           # witnesses that end their process over it, and how
 
 
 def operator_name(node):
@@ -246,7 +247,29 @@ def retype(model, values, variable, element):
                     return None
                 new_values[positions[name]] = converted
     changed.ir_version = max(changed.ir_version, 13)
-    return changed, new_values
+    return (changed, new_values) if infer_outputs(changed, schema) else None
+
+
+def infer_outputs(model, schema):
+    """Gives the outputs whose type variable no input has the type that onnx infers; False where
+    the model is none."""
+    node = model.graph.node[0]
+    fixed = {variable_of(schema.inputs, i) for i, name in enumerate(node.input) if name}
+    free = {name for i, name in enumerate(node.output)
+            if variable_of(schema.outputs, i) not in fixed}
+    bare = onnx.ModelProto()
+    bare.CopyFrom(model)
+    for info in bare.graph.output:
+        info.ClearField("type")
+    try:
+        inferred = shape_inference.infer_shapes(bare, strict_mode=True)
+    except shape_inference.InferenceError:
+        return False
+    for info, found in zip(model.graph.output, inferred.graph.output):
+        element = found.type.tensor_type.elem_type
+        if info.name in free and info.type.HasField("tensor_type") and element:
+            info.type.tensor_type.elem_type = element
+    return True
 
 
 def targets(model):
@@ -321,7 +344,7 @@ def bake(opsconform, words):
     """Runs `opsconform bake`; the cases that it does not store, with the reason."""
     done = subprocess.run([opsconform, "bake", *map(str, words)], capture_output=True, text=True,
                           check=False)
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1, 6):
         sys.exit(f"ci/oracle: error: opsconform bake ends with {done.returncode}: {done.stderr}")
     return dict(re.findall(r"error: (?:onnx/)?(\S+) is not stored: \w+ (.*)", done.stderr))
 
@@ -343,28 +366,42 @@ def digest(*paths):
     return total.hexdigest()
 
 
-def model_cases(opsconform, source, work):
-    """The official node tests and their retyped forms."""
+def link(models, cases, folder):
+    """A folder that holds these cases of `models` alone."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for case in cases:
+        place = folder / case.folder.relative_to(models)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(case.folder)
+
+
+def model_cases(opsconform, source, work, choose):
+    """Those of the official node tests and their retyped forms that `choose` leaves."""
     models, outputs = work / "models", work / "outputs"
     stamp = f"{source.name} {onnx.__version__} {digest(__file__)}"
     if not fresh(models, stamp):
         write_models(source, models)
         (models / "stamp").write_text(stamp, encoding="utf-8")
-    shutil.rmtree(outputs, ignore_errors=True)
-    refused = bake(opsconform, [outputs, "--onnx-tests", models, "--timeout", 60])
     operators = json.loads((models / "operators.json").read_text(encoding="utf-8"))
-    for kind in ("node", "typed"):
-        for name, operator in sorted(operators[kind].items()):
-            case = Case(f"{kind}/{name}", operator, models / kind / name, outputs / kind / name,
-                        kind)
-            case.refused = refused.get(case.name)
-            yield case
+    cases = choose([Case(f"{kind}/{name}", operator, models / kind / name, outputs / kind / name,
+                         kind)
+                    for kind in ("node", "typed")
+                    for name, operator in sorted(operators[kind].items())])
+    shutil.rmtree(outputs, ignore_errors=True)
+    if not cases:
+        return []
+    link(models, cases, work / "chosen")
+    refused = bake(opsconform, [outputs, "--onnx-tests", work / "chosen", "--timeout", 60])
+    for case in cases:
+        case.refused = refused.get(case.name)
+    return cases
 
 
-def contract_cases(opsconform, work):
+def contract_cases(opsconform, work, words):
+    """Every case of the contracts; `words` are options of opsconform that leave some out."""
     folder = work / "contracts"
     shutil.rmtree(folder, ignore_errors=True)
-    refused = bake(opsconform, [folder])
+    refused = bake(opsconform, [folder, *words])
     if refused:
         sys.exit(f"ci/oracle: error: the reference provider has no value for {refused}")
     for path in sorted(folder.glob("*/*/case.json")):

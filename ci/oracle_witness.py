@@ -209,8 +209,9 @@ def types_of(model):
     return names
 
 
-def run_case(case, witnesses):
-    """A list of (witness, verdict, kind, message, seconds) and the types of the case."""
+def run_case(case, witnesses, announce):
+    """A list of (witness, verdict, kind, message, seconds) and the types of the case. `announce`
+    is called with each witness that is asked."""
     model = onnx.load(case.folder / "model.onnx")
     values = oracle_cases.read_values(case.folder / "test_data_set_0", "input",
                                       oracle_cases.inputs_of(model))
@@ -219,6 +220,10 @@ def run_case(case, witnesses):
                                             list(model.graph.output))
     rows = []
     for witness in witnesses:
+        if witness in case.ended:
+            rows.append((witness, "unsupported", "", case.ended[witness], 0))
+            continue
+        announce(witness)
         start = time.monotonic()
         kind = message = ""
         try:
@@ -245,7 +250,8 @@ def work(pipe, cases, witnesses):
     for index, case in enumerate(cases):
         pipe.send(("begin", index, None))
         try:
-            pipe.send(("end", index, run_case(case, witnesses)))
+            done = run_case(case, witnesses, lambda name: pipe.send(("ask", 0, name)))
+            pipe.send(("end", index, done))
         except Exception as error:  # pylint: disable=broad-exception-caught
             pipe.send(("broken", index, f"{type(error).__name__}: {error}"))
     pipe.send(("done", 0, None))
@@ -259,12 +265,21 @@ class Worker:
         self.start()
 
     def start(self):
-        self.current = None
+        self.current = self.witness = None
         self.pipe, child = multiprocessing.Pipe()
         self.process = multiprocessing.Process(target=work,
                                                args=(child, self.cases, self.witnesses))
         self.process.start()
         child.close()
+
+    def go_on(self):
+        """The process is gone: the case is run again without the witness that ended it."""
+        if self.current is None or self.witness is None:
+            raise RuntimeError(f"a worker ended with {self.process.exitcode} by itself")
+        self.cases = self.cases[self.current:]
+        self.cases[0].ended[self.witness] = f"ends the process with {self.process.exitcode}"
+        self.start()
+        return True
 
     def receive(self):
         """False when everything is done."""
@@ -272,17 +287,11 @@ class Worker:
             word, index, body = self.pipe.recv()
         except (EOFError, ConnectionResetError):
             self.process.join()
-            if self.current is None:
-                raise RuntimeError("a worker ended before its first case") from None
-            self.on_result(self.cases[self.current], None,
-                           f"a witness ended the process with {self.process.exitcode}")
-            self.cases = self.cases[self.current + 1:]
-            if not self.cases:
-                return False
-            self.start()
-            return True
+            return self.go_on()
         if word == "begin":
-            self.current = index
+            self.current, self.witness = index, None
+        elif word == "ask":
+            self.witness = body
         elif word == "end":
             self.on_result(self.cases[index], body, None)
         elif word == "broken":

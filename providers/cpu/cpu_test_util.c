@@ -172,6 +172,34 @@ static void make_operand(const test_tensor *tensor, int known, operand_parts *pa
   out->constant = known ? &parts->constant : NULL;
 }
 
+void test_add_post(test_node *node, const char *op, int32_t has_operand) {
+  node->post_has_operand[node->post_count] = has_operand;
+  node->posts[node->post_count++] = op;
+}
+
+typedef struct chain_parts {
+  ops_post_op posts[TEST_POSTS];
+  int32_t inputs[TEST_POSTS][2];
+  uint64_t operand_count;
+} chain_parts;
+
+static void make_chain(const test_node *node, uint64_t input_count, chain_parts *out) {
+  memset(out, 0, sizeof *out);
+  for (uint64_t i = 0; i < node->post_count; ++i)
+    out->operand_count += (uint64_t)node->post_has_operand[i];
+  int32_t next = (int32_t)(input_count - out->operand_count);
+  for (uint64_t i = 0; i < node->post_count; ++i) {
+    out->inputs[i][0] = OPS_CHAIN_VALUE;
+    if (node->post_has_operand[i]) out->inputs[i][1] = next++;
+    out->posts[i] = (ops_post_op){.struct_size = sizeof out->posts[i],
+                                  .op = {node->posts[i], strlen(node->posts[i])},
+                                  .opset = node->opset,
+                                  .input_count = 1 + node->post_has_operand[i],
+                                  .inputs = out->inputs[i],
+                                  .attribute_stride = sizeof(ops_attribute)};
+  }
+}
+
 static int32_t prepare(test_run *run, const ops_operand *inputs, const int32_t *types,
                        ops_error *error) {
   ops_output_info infos[TEST_ARGUMENTS];
@@ -219,9 +247,16 @@ int32_t test_prepare(test_device *test, const test_node *node, const test_tensor
   test_tensor shapes[TEST_ARGUMENTS];
   for (uint64_t i = 0; i < output_count; ++i) {
     shapes[i] = (test_tensor){.type = types[i], .rank = -1};
+    if (node->result) shapes[i] = *node->result;
     make_operand(&shapes[i], 0, &parts[TEST_ARGUMENTS + i], &made[i]);
   }
+  chain_parts chain;
+  make_chain(node, input_count, &chain);
   const ops_node view = {.struct_size = sizeof view,
+                         .post_ops = chain.posts,
+                         .post_op_count = node->post_count,
+                         .post_op_stride = sizeof *chain.posts,
+                         .chain_operand_count = chain.operand_count,
                          .name = OPS_STR("node"),
                          .op = {node->op, strlen(node->op)},
                          .opset = node->opset,

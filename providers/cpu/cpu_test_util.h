@@ -60,6 +60,7 @@ static inline float *test_floats(const test_tensor *tensor) {
 }
 
 #define TEST_ATTRIBUTES 8
+#define TEST_POSTS 3
 #define TEST_INTS 8
 
 typedef struct test_node {
@@ -70,12 +71,19 @@ typedef struct test_node {
   int64_t ints[TEST_ATTRIBUTES][TEST_INTS];
   float floats[TEST_ATTRIBUTES];
   ops_str strings[TEST_ATTRIBUTES];
+  // A chain of post-operations, without attributes: the running result comes first, and each
+  // may have one operand, which is the next of the last inputs.
+  const char *posts[TEST_POSTS];
+  int32_t post_has_operand[TEST_POSTS];
+  uint64_t post_count;
+  const test_tensor *result;  // whose shape the output is known to have; NULL: it is not known
 } test_node;
 
 void test_node_init(test_node *node, const char *op, int32_t opset);
 void test_add_int(test_node *node, const char *name, int64_t value);
 void test_add_ints(test_node *node, const char *name, int32_t count, const int64_t *values);
 void test_add_float(test_node *node, const char *name, float value);
+void test_add_post(test_node *node, const char *op, int32_t has_operand);
 void test_add_string(test_node *node, const char *name, const char *value);
 
 #define TEST_ARGUMENTS 5

@@ -67,7 +67,7 @@ static void max_block(const cpu_vec_taps *taps, float *y, const float *x, int64_
   for (int64_t r = 0; r < taps->rows; ++r)
     for (int64_t k = 0; k < taps->columns; ++k) {
       const float *tap = x + r * taps->row + k * taps->column;
-      CPU_SIMD_FOR best[i] = (tap[i] > best[i]) | (tap[i] != tap[i]) ? tap[i] : best[i];
+      CPU_SIMD_FOR best[i] = ((tap[i] > best[i]) | (tap[i] != tap[i])) ? tap[i] : best[i];
     }
   memcpy(y, best, (size_t)count * sizeof *y);
 }

@@ -32,8 +32,6 @@ typedef struct attention_state {
 
 static int32_t read_heads(const ref_prepare *p, uint64_t input, const char *attribute,
                           heads *out) {
-  if (input >= p->input_count)
-    return ref_refuse(p, "input %llu is missing", (unsigned long long)input);
   const ref_shape *shape = &p->inputs[input];
   RETURN_IF_ERROR(ref_need_rank(p, input, 3, 4));
   RETURN_IF_ERROR(ref_need_small(p, input));

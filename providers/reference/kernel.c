@@ -281,11 +281,13 @@ static int32_t output_type(const ref_prepare *p, uint64_t index) {
   return 0;
 }
 
-// A host may leave out what the operator does not: one of several, as in Min(a, , b).
+// A host may leave out what the operator does not: one of several, as in Min(a, , b), or the
+// last.
 static int32_t check_given(const ref_prepare *p, const ref_shape *inputs, uint64_t index) {
   const ops_kernel_def *def = p->kernel->def;
   const ops_arg_def *arg = arg_def(def->inputs, def->input_count, index);
-  if (inputs[index].present || (arg->flags & OPS_ARG_OPTIONAL)) return OPS_OK;
+  const int given = index < p->input_count && inputs[index].present;
+  if (given || (arg->flags & OPS_ARG_OPTIONAL)) return OPS_OK;
   return ref_fail(p->kernel, p->error, OPS_ERROR_INVALID_ARGUMENT,
                   "input %llu (%s) is left out; it is required", (unsigned long long)index,
                   ref_input_name(p->kernel, index));
@@ -297,6 +299,8 @@ static int32_t read_request(ref_prepare *p, ref_shape *inputs) {
         read_shape(p->kernel, input_operand(p->request, i), i, &inputs[i], p->error));
     RETURN_IF_ERROR(check_given(p, inputs, i));
   }
+  for (uint64_t i = p->input_count; i < p->kernel->def->input_count; ++i)
+    RETURN_IF_ERROR(check_given(p, inputs, i));
   for (uint64_t i = 0; i < p->output_count; ++i) {
     p->outputs[i].present = 1;
     p->outputs[i].type = output_type(p, i);

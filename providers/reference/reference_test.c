@@ -245,7 +245,8 @@ static int run_type(test_host *host, const ops_kernel_def *def, int32_t type, in
   test_tensor inputs[8] = {0}, outputs[2] = {{.present = 1}, {.present = 1}};
   char op[64];
   snprintf(op, sizeof op, "%.*s", (int)def->op.size, def->op.data);
-  test_node node = {.op = op,
+  test_node node = {.domain = def->domain,
+                    .op = op,
                     .opset = def->until != 0 ? def->until : 28,
                     .attributes = attributes,
                     .attribute_count = 2,

@@ -17,7 +17,6 @@
 
 #include "cpu_test_util.h"
 
-#define LAST 1u
 #define MAX_CHOICES 8
 #define MAX_INPUTS 5
 
@@ -62,24 +61,6 @@ static test_tensor random_of(uint32_t seed, const int64_t *dims) {
   return test_random(seed, 0, 4 - first, dims + first);
 }
 
-// Where element `index` of a plain tensor lies with channels last.
-static int64_t place_of(const test_tensor *tensor, int64_t index) {
-  int64_t pixels = 1;
-  for (int32_t i = 2; i < tensor->rank; ++i) pixels *= tensor->dims[i];
-  const int64_t channels = tensor->dims[1];
-  const int64_t image = index / (channels * pixels), rest = index % (channels * pixels);
-  return (image * pixels + rest % pixels) * channels + rest / pixels;
-}
-
-static test_tensor with_layout(const test_tensor *from, uint32_t layout) {
-  test_tensor to = test_zeros(OPS_TYPE_FLOAT, from->rank, from->dims);
-  to.constant = from->constant;
-  to.layout = layout;
-  for (int64_t i = 0; i < from->count; ++i)
-    test_floats(&to)[layout == LAST ? place_of(from, i) : i] = test_floats(from)[i];
-  return to;
-}
-
 // The element of the result by the definition of the chain.
 static double expect(const chain_case *c, const test_tensor *alone, const test_tensor *row,
                      const test_tensor *residual, int64_t i) {
@@ -95,7 +76,8 @@ static void compare(const chain_case *c, size_t number, const test_tensor *got,
   assert_int_equal(got->count, alone->count);
   for (int64_t i = 0; i < got->count; ++i) {
     const double wanted = expect(c, alone, row, residual, i);
-    const double found = test_floats(got)[got->layout == LAST ? place_of(got, i) : i];
+    const double found =
+        test_floats(got)[got->layout == TEST_LAST ? test_place_of_last(got, i) : i];
     if (isnan(wanted) && isnan(found)) continue;
     if (!(fabs(found - wanted) <= 2e-5 * (1 + fabs(wanted))))
       fail_msg("case %zu (%s), layout %u, element %lld: %g, expected %g", number, c->op,
@@ -122,7 +104,7 @@ static void try_layouts(const chain_case *c, size_t number, test_run *run,
     const test_tensor *given[MAX_INPUTS] = {NULL};
     for (uint64_t i = 0; i < count; ++i) {
       if (!inputs[i]) continue;
-      turned[i] = with_layout(inputs[i], choices[k].input_layouts[i]);
+      turned[i] = test_with_layout(inputs[i], choices[k].input_layouts[i]);
       given[i] = &turned[i];
     }
     test_prepare_again(run, given, choices[k].output_layouts);

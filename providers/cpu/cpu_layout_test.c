@@ -17,30 +17,7 @@
 
 #include "cpu_test_util.h"
 
-#define LAST 1u
 #define MAX_CHOICES 8
-
-// Where element `index` of a plain tensor lies with channels last.
-static int64_t place_of(const test_tensor *tensor, int64_t index) {
-  int64_t pixels = 1;
-  for (int32_t i = 2; i < tensor->rank; ++i) pixels *= tensor->dims[i];
-  const int64_t channels = tensor->dims[1];
-  const int64_t image = index / (channels * pixels), rest = index % (channels * pixels);
-  return (image * pixels + rest % pixels) * channels + rest / pixels;
-}
-
-static test_tensor permuted(const test_tensor *from, uint32_t layout) {
-  test_tensor to = test_zeros(OPS_TYPE_FLOAT, from->rank, from->dims);
-  to.constant = from->constant;
-  to.layout = layout;
-  for (int64_t i = 0; i < from->count; ++i) {
-    if (layout == LAST)
-      test_floats(&to)[place_of(from, i)] = test_floats(from)[i];
-    else
-      test_floats(&to)[i] = test_floats(from)[place_of(from, i)];
-  }
-  return to;
-}
 
 // Whether this device offers the layout: a Relu tells.
 static int is_offered(test_device *test) {
@@ -70,14 +47,13 @@ static test_tensor run_choice(test_run *run, const test_tensor *const *plain,
   for (uint64_t i = 0; i < run->input_count; ++i) {
     inputs[i] = plain[i];
     if (!plain[i] || choice->input_layouts[i] == OPS_LAYOUT_STRIDED) continue;
-    moved[i] = permuted(plain[i], LAST);
+    moved[i] = test_with_layout(plain[i], TEST_LAST);
     inputs[i] = &moved[i];
   }
   test_prepare_again(run, inputs, choice->output_layouts);
   assert_int_equal(test_execute(run, run->outputs, &error), OPS_OK);
   for (uint64_t i = 0; i < run->input_count; ++i) test_drop(&moved[i]);
-  return choice->output_layouts[0] == LAST ? permuted(&run->outputs[0], OPS_LAYOUT_STRIDED)
-                                           : permuted(&run->outputs[0], LAST);
+  return test_with_layout(&run->outputs[0], OPS_LAYOUT_STRIDED);
 }
 
 static void expect_near(const test_tensor *found, const test_tensor *expected, float tolerance,
@@ -108,7 +84,7 @@ static uint64_t compare_choices(test_device *test, const test_node *node,
   const uint64_t offered = test_query_layouts(&run, choices, MAX_CHOICES);
   uint64_t private_ones = 0;
   for (uint64_t i = 0; i < offered; ++i) {
-    if (choices[i].output_layouts[0] != LAST) continue;
+    if (choices[i].output_layouts[0] != TEST_LAST) continue;
     test_tensor found = run_choice(&run, inputs, &choices[i]);
     expect_near(&found, &expected, tolerance, node->op);
     test_drop(&found);
@@ -313,15 +289,16 @@ static void reorders(void **state) {
   const ops_memory_api *memory = test->provider->memory;
   ops_error error = OPS_ERROR_INIT;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
-    test_tensor plain = test_random(18, 0, 4, shapes[i]), expected = permuted(&plain, LAST);
+    test_tensor plain = test_random(18, 0, 4, shapes[i]),
+                expected = test_with_layout(&plain, TEST_LAST);
     test_tensor last = test_zeros(OPS_TYPE_FLOAT, 4, shapes[i]),
                 back = test_zeros(OPS_TYPE_FLOAT, 4, shapes[i]);
     uint64_t bytes = 0;
-    last.layout = LAST;
+    last.layout = TEST_LAST;
     const ops_arg from = arg_of(&plain), to = arg_of(&last), home = arg_of(&back);
-    assert_int_equal(
-        memory->layout_size(test->device, LAST, OPS_TYPE_FLOAT, 4, shapes[i], &bytes, &error),
-        OPS_OK);
+    assert_int_equal(memory->layout_size(test->device, TEST_LAST, OPS_TYPE_FLOAT, 4, shapes[i],
+                                         &bytes, &error),
+                     OPS_OK);
     assert_int_equal(bytes, (uint64_t)plain.count * sizeof(float));
     assert_int_equal(memory->reorder(test->device, NULL, &from, &to, &error), OPS_OK);
     assert_memory_equal(last.data, expected.data, bytes);
@@ -341,10 +318,11 @@ static void refusals(void **state) {
   assert_int_not_equal(
       memory->layout_size(test->device, 2, OPS_TYPE_FLOAT, 4, dims, &bytes, &error), OPS_OK);
   assert_int_not_equal(
-      memory->layout_size(test->device, LAST, OPS_TYPE_DOUBLE, 4, dims, &bytes, &error),
+      memory->layout_size(test->device, TEST_LAST, OPS_TYPE_DOUBLE, 4, dims, &bytes, &error),
       OPS_OK);
   assert_int_not_equal(
-      memory->layout_size(test->device, LAST, OPS_TYPE_FLOAT, 6, dims, &bytes, &error), OPS_OK);
+      memory->layout_size(test->device, TEST_LAST, OPS_TYPE_FLOAT, 6, dims, &bytes, &error),
+      OPS_OK);
   assert_int_equal(memory->allocate(test->device, OPS_MEMORY_HOST, 0, 64, 0, &address, &error),
                    OPS_ERROR_INVALID_ARGUMENT);
   assert_null(address);

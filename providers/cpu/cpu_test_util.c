@@ -80,6 +80,26 @@ test_tensor test_int64s(int32_t rank, const int64_t *dims, const int64_t *values
   return tensor;
 }
 
+int64_t test_place_of_last(const test_tensor *tensor, int64_t index) {
+  int64_t pixels = 1;
+  for (int32_t i = 2; i < tensor->rank; ++i) pixels *= tensor->dims[i];
+  const int64_t channels = tensor->dims[1];
+  const int64_t image = index / (channels * pixels), rest = index % (channels * pixels);
+  return (image * pixels + rest % pixels) * channels + rest / pixels;
+}
+
+test_tensor test_with_layout(const test_tensor *from, uint32_t layout) {
+  test_tensor to = test_zeros(OPS_TYPE_FLOAT, from->rank, from->dims);
+  to.constant = from->constant;
+  to.layout = layout;
+  for (int64_t i = 0; i < from->count; ++i) {
+    const int64_t at = test_place_of_last(from, i);
+    const int64_t source = from->layout == TEST_LAST ? at : i;
+    test_floats(&to)[layout == TEST_LAST ? at : i] = test_floats(from)[source];
+  }
+  return to;
+}
+
 void test_drop(test_tensor *tensor) {
   free(tensor->data);
   tensor->data = NULL;

@@ -50,6 +50,14 @@ test_tensor test_zeros(int32_t type, int32_t rank, const int64_t *dims);
 // float, uniform in [-1, 1] or, if `exact`, integers from -4 to 4. Depends on `seed` alone.
 test_tensor test_random(uint32_t seed, int exact, int32_t rank, const int64_t *dims);
 test_tensor test_int64s(int32_t rank, const int64_t *dims, const int64_t *values);
+
+// The provider's private layout with channels last (channels_last.h).
+#define TEST_LAST 1u
+// Where element `index` of a plain tensor lies with channels last.
+int64_t test_place_of_last(const test_tensor *tensor, int64_t index);
+// A copy in another layout, made element by element from the definition. The caller drops it.
+test_tensor test_with_layout(const test_tensor *from, uint32_t layout);
+
 void test_drop(test_tensor *tensor);
 void test_drop_all(test_tensor *const *tensors, uint64_t count);
 #define TEST_DROP(...)                               \

@@ -29,13 +29,7 @@ static int32_t prepare(ref_prepare *p) {
   if (ref_has(p, BIAS) && (p->inputs[BIAS].rank != 1 || p->inputs[BIAS].dims[0] != s->channels))
     return ref_refuse(p, "input bias: expected the shape [%lld]", (long long)s->channels);
   int64_t state[3] = {s->batch, s->channels, s->taps - 1};
-  if (ref_has(p, PAST)) {
-    RETURN_IF_ERROR(ref_need_rank(p, PAST, 3, 3));
-    for (int32_t i = 0; i < 3; ++i)
-      if (p->inputs[PAST].dims[i] != state[i])
-        return ref_refuse(p, "input past_state: dimension %d is %lld, expected %lld", i,
-                          (long long)p->inputs[PAST].dims[i], (long long)state[i]);
-  }
+  if (ref_has(p, PAST)) RETURN_IF_ERROR(ref_need_dims(p, PAST, 3, state));
   s->swish = ref_attr_is(p->kernel, "activation", "silu", "none") ||
              ref_attr_is(p->kernel, "activation", "swish", "none");
   if (!s->swish && !ref_attr_is(p->kernel, "activation", "none", "none"))

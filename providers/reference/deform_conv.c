@@ -42,16 +42,9 @@ static int32_t read_groups(const ref_prepare *p, deform_state *s) {
 static int32_t check_field(const ref_prepare *p, uint64_t input, const deform_state *s,
                            int64_t each) {
   if (!ref_has(p, input)) return OPS_OK;
-  const ref_shape *field = &p->inputs[input];
-  RETURN_IF_ERROR(ref_need_rank(p, input, s->window.rank + 2, s->window.rank + 2));
   int64_t wanted[OPS_MAX_RANK] = {s->batch, s->offset_groups * s->taps * each};
   for (int32_t i = 0; i < s->window.rank; ++i) wanted[2 + i] = s->window.out[i];
-  for (int32_t i = 0; i < field->rank; ++i)
-    if (field->dims[i] != wanted[i])
-      return ref_refuse(p, "input %s: dimension %d is %lld, expected %lld",
-                        ref_input_name(p->kernel, input), i, (long long)field->dims[i],
-                        (long long)wanted[i]);
-  return OPS_OK;
+  return ref_need_dims(p, input, s->window.rank + 2, wanted);
 }
 
 static int32_t prepare(ref_prepare *p) {

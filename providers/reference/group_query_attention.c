@@ -69,19 +69,8 @@ typedef struct step {
 
 // ---- Prepare -------------------------------------------------------------------------------
 
-static int32_t check_dims(const ref_prepare *p, uint64_t input, int32_t rank,
-                          const int64_t *dims) {
-  RETURN_IF_ERROR(ref_need_rank(p, input, rank, rank));
-  for (int32_t i = 0; i < rank; ++i)
-    if (p->inputs[input].dims[i] != dims[i])
-      return ref_refuse(p, "input %s: dimension %d is %lld, expected %lld",
-                        ref_input_name(p->kernel, input), i,
-                        (long long)p->inputs[input].dims[i], (long long)dims[i]);
-  return OPS_OK;
-}
-
 static int32_t check_vector(const ref_prepare *p, uint64_t input, int64_t count) {
-  return ref_has(p, input) ? check_dims(p, input, 1, &count) : OPS_OK;
+  return ref_has(p, input) ? ref_need_dims(p, input, 1, &count) : OPS_OK;
 }
 
 static int32_t read_query(const ref_prepare *p, group_state *s) {
@@ -116,8 +105,8 @@ static int32_t read_keys(const ref_prepare *p, group_state *s) {
   RETURN_IF_ERROR(ref_need_rank(p, KEY, 3, 3));
   if (p->inputs[KEY].dims[1] == 0 && ref_has(p, PAST_KEY)) s->fresh = 0;
   const int64_t dims[3] = {s->batch, s->fresh, s->kv_heads * s->size};
-  RETURN_IF_ERROR(check_dims(p, KEY, 3, dims));
-  return check_dims(p, VALUE, 3, dims);
+  RETURN_IF_ERROR(ref_need_dims(p, KEY, 3, dims));
+  return ref_need_dims(p, VALUE, 3, dims);
 }
 
 static int32_t read_past(const ref_prepare *p, group_state *s) {
@@ -133,8 +122,8 @@ static int32_t read_past(const ref_prepare *p, group_state *s) {
   RETURN_IF_ERROR(ref_need_small(p, PAST_KEY));
   s->held = p->inputs[PAST_KEY].dims[2];
   const int64_t dims[4] = {s->batch, s->kv_heads, s->held, ref_cache_width(&s->k_cache)};
-  RETURN_IF_ERROR(check_dims(p, PAST_KEY, 4, dims));
-  return check_dims(p, PAST_VALUE, 4, dims);
+  RETURN_IF_ERROR(ref_need_dims(p, PAST_KEY, 4, dims));
+  return ref_need_dims(p, PAST_VALUE, 4, dims);
 }
 
 static int32_t read_window(const ref_prepare *p, group_state *s) {
@@ -178,7 +167,7 @@ static int32_t read_rotary(const ref_prepare *p, group_state *s) {
     return ref_refuse(p, "inputs cos_cache and sin_cache: do_rotary needs them");
   RETURN_IF_ERROR(ref_need_rank(p, COS, 2, 2));
   const int64_t *dims = p->inputs[COS].dims;
-  RETURN_IF_ERROR(check_dims(p, SIN, 2, dims));
+  RETURN_IF_ERROR(ref_need_dims(p, SIN, 2, dims));
   s->half = dims[1];
   if (s->half < 1 || s->half > s->size / 2)
     return ref_refuse(p,
@@ -186,7 +175,7 @@ static int32_t read_rotary(const ref_prepare *p, group_state *s) {
                       "%lld",
                       (long long)s->size / 2, (long long)s->half);
   if (!ref_has(p, POSITIONS)) return OPS_OK;
-  return check_dims(p, POSITIONS, 2, (const int64_t[]){s->batch, s->length});
+  return ref_need_dims(p, POSITIONS, 2, (const int64_t[]){s->batch, s->length});
 }
 
 static int32_t read_norm(const ref_prepare *p, group_state *s) {

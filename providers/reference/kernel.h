@@ -154,6 +154,9 @@ int ref_has(const ref_prepare *prepare, uint64_t input);
 const char *ref_input_name(const ops_kernel *kernel, uint64_t input);
 
 int32_t ref_need_rank(const ref_prepare *prepare, uint64_t input, int32_t least, int32_t most);
+// Exactly these dimensions; the input must be there.
+int32_t ref_need_dims(const ref_prepare *prepare, uint64_t input, int32_t rank,
+                      const int64_t *dims);
 int32_t ref_same_shape(ref_prepare *prepare, uint64_t output, uint64_t input);
 int32_t ref_set_shape(ref_prepare *prepare, uint64_t output, int32_t rank, const int64_t *dims);
 // Broadcasts all inputs from `first` to the end into output 0.

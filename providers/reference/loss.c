@@ -30,14 +30,11 @@ static int32_t read_reduction(const ref_prepare *p, loss_state *s) {
 
 static int32_t prepare(ref_prepare *p) {
   loss_state *s = p->state;
-  const ref_shape *x = &p->inputs[X], *target = &p->inputs[TARGET];
+  const ref_shape *x = &p->inputs[X];
+  int64_t target[OPS_MAX_RANK] = {x->dims[0]};
   RETURN_IF_ERROR(ref_need_rank(p, X, 2, OPS_MAX_RANK));
-  RETURN_IF_ERROR(ref_need_rank(p, TARGET, x->rank - 1, x->rank - 1));
-  for (int32_t i = 0; i < target->rank; ++i)
-    if (target->dims[i] != x->dims[i == 0 ? 0 : i + 1])
-      return ref_refuse(p, "input %s: dimension %d is %lld, expected %lld",
-                        ref_input_name(p->kernel, TARGET), i, (long long)target->dims[i],
-                        (long long)x->dims[i == 0 ? 0 : i + 1]);
+  for (int32_t i = 1; i < x->rank - 1; ++i) target[i] = x->dims[i + 1];
+  RETURN_IF_ERROR(ref_need_dims(p, TARGET, x->rank - 1, target));
   if (ref_has(p, WEIGHT) &&
       (p->inputs[WEIGHT].rank != 1 || p->inputs[WEIGHT].dims[0] != x->dims[1]))
     return ref_refuse(p, "input %s: expected %lld numbers, one per class",

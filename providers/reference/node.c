@@ -113,6 +113,17 @@ int32_t ref_need_rank(const ref_prepare *prepare, uint64_t input, int32_t least,
                     most, rank);
 }
 
+int32_t ref_need_dims(const ref_prepare *prepare, uint64_t input, int32_t rank,
+                      const int64_t *dims) {
+  RETURN_IF_ERROR(ref_need_rank(prepare, input, rank, rank));
+  for (int32_t i = 0; i < rank; ++i)
+    if (prepare->inputs[input].dims[i] != dims[i])
+      return ref_refuse(prepare, "input %s: dimension %d is %lld, expected %lld",
+                        ref_input_name(prepare->kernel, input), i,
+                        (long long)prepare->inputs[input].dims[i], (long long)dims[i]);
+  return OPS_OK;
+}
+
 int32_t ref_set_shape(ref_prepare *prepare, uint64_t output, int32_t rank,
                       const int64_t *dims) {
   if (output >= prepare->output_count) return OPS_OK;

@@ -23,17 +23,13 @@ typedef struct quantize_state {
 } quantize_state;
 
 static int32_t read_blocks(ref_prepare *p, quantize_state *s) {
-  const ref_shape *x = &p->inputs[X], *scale = &p->inputs[SCALE];
+  const ref_shape *x = &p->inputs[X];
+  int64_t wanted[OPS_MAX_RANK];
   RETURN_IF_ERROR(ref_need_rank(p, SCALE, x->rank, x->rank));
   if (s->block < 1) return ref_refuse(p, "attribute block_size: expected at least 1");
-  for (int32_t i = 0; i < x->rank; ++i) {
-    int64_t wanted = i == s->axis ? (x->dims[i] + s->block - 1) / s->block : x->dims[i];
-    if (scale->dims[i] != wanted)
-      return ref_refuse(p, "input %s: dimension %d is %lld, expected %lld",
-                        ref_input_name(p->kernel, SCALE), i, (long long)scale->dims[i],
-                        (long long)wanted);
-  }
-  return OPS_OK;
+  for (int32_t i = 0; i < x->rank; ++i)
+    wanted[i] = i == s->axis ? (x->dims[i] + s->block - 1) / s->block : x->dims[i];
+  return ref_need_dims(p, SCALE, x->rank, wanted);
 }
 
 static int32_t read_form(ref_prepare *p) {

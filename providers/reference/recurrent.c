@@ -78,14 +78,7 @@ static int32_t read_activations(const ref_prepare *p, const ref_cell_kind *kind,
 
 static int32_t need_shape(const ref_prepare *p, uint64_t input, int32_t rank,
                           const int64_t *dims) {
-  if (!ref_has(p, input)) return OPS_OK;
-  RETURN_IF_ERROR(ref_need_rank(p, input, rank, rank));
-  for (int32_t i = 0; i < rank; ++i)
-    if (p->inputs[input].dims[i] != dims[i])
-      return ref_refuse(p, "input %s: dimension %d is %lld, expected %lld",
-                        ref_input_name(p->kernel, input), i,
-                        (long long)p->inputs[input].dims[i], (long long)dims[i]);
-  return OPS_OK;
+  return ref_has(p, input) ? ref_need_dims(p, input, rank, dims) : OPS_OK;
 }
 
 static int32_t read_sizes(const ref_prepare *p, const ref_cell_kind *kind, ref_recurrent *s) {

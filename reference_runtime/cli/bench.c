@@ -62,11 +62,6 @@ static int32_t follow(bench *bench, double load_seconds, ops_error *error) {
 
 // ---- For people -----------------------------------------------------------------------------
 
-static int by_value(const void *left, const void *right) {
-  const double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
 static int32_t time_runs(bench *bench, double *seconds, uint64_t count, ops_error *error) {
   for (uint64_t i = 0; i < count; ++i) OPS_RETURN_IF_ERROR(run_once(bench, &seconds[i], error));
   return OPS_OK;
@@ -87,7 +82,7 @@ static int32_t measure(bench *bench, double load_seconds, ops_error *error) {
   int32_t status = run_once(bench, &first, error);
   if (status == OPS_OK) status = time_runs(bench, seconds, count, error);
   if (status == OPS_OK) {
-    qsort(seconds, count, sizeof *seconds, by_value);
+    cli_sort_seconds(seconds, count);
     print_times(load_seconds, first, seconds, count);
   }
   free(seconds);

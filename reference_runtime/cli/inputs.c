@@ -87,3 +87,12 @@ double cli_seconds(void) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
+
+static int by_value(const void *left, const void *right) {
+  const double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+void cli_sort_seconds(double *seconds, uint64_t count) {
+  qsort(seconds, count, sizeof *seconds, by_value);
+}

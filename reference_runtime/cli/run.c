@@ -11,11 +11,6 @@
 #include "cli/inputs.h"
 #include "cli/output.h"
 
-static int by_value(const void *left, const void *right) {
-  const double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
 // Runs as often as asked; the result of the last run is kept.
 static int32_t run_all(const cli_options *options, opsrt_session *session,
                        const cli_inputs *inputs, opsrt_result **out_result, ops_error *error) {
@@ -31,7 +26,7 @@ static int32_t run_all(const cli_options *options, opsrt_session *session,
   }
   if (status == OPS_OK && repeat > 1) {
     const double first = seconds[0];
-    qsort(seconds, repeat, sizeof *seconds, by_value);
+    cli_sort_seconds(seconds, repeat);
     printf("%llu runs: first %.3f ms, median %.3f ms, fastest %.3f ms\n",
            (unsigned long long)repeat, first * 1e3, seconds[repeat / 2] * 1e3,
            seconds[0] * 1e3);

@@ -4,7 +4,7 @@
 #   ops_provider(NAME SOURCES … [DEPENDS …])   lib/libops_NAME.so with one exported symbol
 #   ops_tool(NAME SOURCES … [DEPENDS …])       bin/NAME
 #   ops_test(NAME SOURCES … [DEPENDS …])       a cmocka program that CTest runs as NAME
-#   ops_fuzzer(NAME SOURCES … [DEPENDS …] [MUTATOR …])
+#   ops_fuzzer(NAME SOURCES … [DEPENDS …] [MUTATOR …] [LIBRARY …])
 #                                              bin/NAME_fuzz with OPS_FUZZ; else, as NAME_fuzz_replay,
 #                                              a test that feeds it the files of fuzz/NAME
 # In-tree headers are included from the roots sdk/include, sdk/support, sdk, reference_runtime
@@ -123,12 +123,13 @@ function(ops_test name)
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
 
-# One libFuzzer target. SOURCES define LLVMFuzzerTestOneInput and link everywhere; MUTATOR are the
-# sources and libraries that only a fuzzing build has.
+# One libFuzzer target. SOURCES define LLVMFuzzerTestOneInput and link everywhere; MUTATOR and
+# LIBRARY are sources and libraries that only a fuzzing build has.
 function(ops_fuzzer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;MUTATOR")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;MUTATOR;LIBRARY")
   if(OPS_FUZZ)
-    ops_tool(${name}_fuzz SOURCES ${arg_SOURCES} DEPENDS ${arg_DEPENDS} ${arg_MUTATOR})
+    ops_tool(${name}_fuzz SOURCES ${arg_SOURCES} ${arg_MUTATOR}
+      DEPENDS ${arg_DEPENDS} ${arg_LIBRARY})
     target_compile_definitions(${name}_fuzz PRIVATE OPS_FUZZ)
     target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer -rdynamic)
   elseif(OPS_BUILD_TESTS)

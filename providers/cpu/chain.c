@@ -3,11 +3,10 @@
 // Chains of post-operations. See chain.h.
 #include "chain.h"
 
-#include <float.h>
-#include <math.h>
 #include <string.h>
 
 #include "nd.h"
+#include "unary.h"
 #include "vec.h"
 
 #define POST(op_, since_) \
@@ -20,35 +19,12 @@ const ops_post_op_def cpu_chain_post_ops[CPU_CHAIN_POST_OPS] = {
     POST("Softplus", 1), POST("Exp", 1),         POST("Abs", 1),       POST("Sqrt", 1),
 };
 
-typedef struct function_row {
-  const char *op;
-  int32_t function;  // CPU_UNARY_…
-  const char *names[2];
-  float defaults[2];
-} function_row;
-
-static const function_row kFunctions[] = {
-    {"Relu", CPU_UNARY_relu, {NULL, NULL}, {0, 0}},
-    {"LeakyRelu", CPU_UNARY_leaky_relu, {"alpha", NULL}, {0.01f, 0}},
-    {"Clip", CPU_UNARY_clip, {"min", "max"}, {-FLT_MAX, FLT_MAX}},
-    {"Sigmoid", CPU_UNARY_sigmoid, {NULL, NULL}, {0, 0}},
-    {"HardSigmoid", CPU_UNARY_hard_sigmoid, {"alpha", "beta"}, {0.2f, 0.5f}},
-    {"Tanh", CPU_UNARY_tanh, {NULL, NULL}, {0, 0}},
-    {"HardSwish", CPU_UNARY_hard_swish, {NULL, NULL}, {0, 0}},
-    {"Gelu", CPU_UNARY_gelu, {NULL, NULL}, {0, 0}},
-    {"Elu", CPU_UNARY_elu, {"alpha", NULL}, {1, 0}},
-    {"Swish", CPU_UNARY_swish, {"alpha", NULL}, {1, 0}},
-    {"Mish", CPU_UNARY_mish, {NULL, NULL}, {0, 0}},
-    {"Softplus", CPU_UNARY_softplus, {NULL, NULL}, {0, 0}},
-    {"Exp", CPU_UNARY_exp, {NULL, NULL}, {0, 0}},
-    {"Abs", CPU_UNARY_abs, {NULL, NULL}, {0, 0}},
-    {"Sqrt", CPU_UNARY_sqrt, {NULL, NULL}, {0, 0}},
-};
-
-static const function_row *find_function(ops_str op) {
-  for (size_t i = 0; i < sizeof kFunctions / sizeof *kFunctions; ++i)
-    if (ops_str_equal(op, kFunctions[i].op)) return &kFunctions[i];
-  return NULL;
+static int is_listed(ops_str op) {
+  for (int i = 0; i < CPU_CHAIN_POST_OPS; ++i)
+    if (op.size == cpu_chain_post_ops[i].op.size &&
+        memcmp(op.data, cpu_chain_post_ops[i].op.data, op.size) == 0)
+      return 1;
+  return 0;
 }
 
 static const ops_post_op *post_of(const ops_node *node, uint64_t index) {
@@ -120,21 +96,18 @@ static int read_bound(const ops_node *node, const ops_post_op *post, int32_t inp
 
 static void read_function(const ops_node *node, const ops_post_op *post, cpu_chain *chain,
                           ops_claim *claim) {
-  const function_row *row = find_function(post->op);
+  cpu_function function = {0};
   const ops_node attributes = {.attributes = post->attributes,
                                .attribute_count = post->attribute_count,
                                .attribute_stride = post->attribute_stride};
-  if (!row || post->inputs[0] != OPS_CHAIN_VALUE) {
+  if (post->inputs[0] != OPS_CHAIN_VALUE || !is_listed(post->op) ||
+      !cpu_function_read(post->op, &attributes, &function)) {
     cpu_refuse(claim, OPS_REASON_OPERATOR, "the chain holds %.*s, which is no function here",
                OPS_STR_FMT(post->op));
     return;
   }
-  chain->function = row->function;
-  for (int i = 0; i < 2; ++i)
-    if (row->names[i])
-      chain->p[i] = ops_node_float(&attributes, row->names[i], row->defaults[i]);
-  const ops_str kind = ops_node_string(&attributes, "approximate", (ops_str)OPS_STR("none"));
-  if (ops_str_equal(kind, "tanh")) chain->function = CPU_UNARY_gelu_tanh;
+  chain->function = function.number;
+  memcpy(chain->p, function.p, sizeof chain->p);
   if (!read_bound(node, post, 1, &chain->p[0]) || !read_bound(node, post, 2, &chain->p[1]))
     cpu_refuse(claim, OPS_REASON_CONSTANT, "the bounds of the chain's Clip must be constants");
 }

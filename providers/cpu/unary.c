@@ -9,6 +9,7 @@
 #include "channels_last.h"
 #include "half_block.h"
 #include "ops_table.h"
+#include "unary.h"
 #include "vec.h"
 
 typedef struct unary_row {
@@ -136,6 +137,22 @@ static ops_str approximation(const ops_node *node) {
   return ops_node_string(node, "approximate", (ops_str)OPS_STR("none"));
 }
 
+// The row of an operator with the attributes of `node`, and its parameters.
+static const unary_row *read_row(ops_str op, const ops_node *node, float *p) {
+  const int is_tanh = ops_str_equal(approximation(node), "tanh");
+  const unary_row *row = find_row(is_tanh ? (ops_str)OPS_STR("Gelu/tanh") : op);
+  for (int i = 0; row && i < 2; ++i)
+    if (row->names[i]) p[i] = ops_node_float(node, row->names[i], row->defaults[i]);
+  return row;
+}
+
+int cpu_function_read(ops_str op, const ops_node *node, cpu_function *out_function) {
+  const unary_row *row = read_row(op, node, out_function->p);
+  if (!row || !row->wide) return 0;  // of bools
+  out_function->number = row->function;
+  return 1;
+}
+
 static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
   (void)def;
   const ops_str text = approximation(node);
@@ -146,15 +163,10 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
 
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
   unary_kernel *unary = (unary_kernel *)kernel;
-  unary->row = find_row(kernel->def->op);
-  if (ops_str_equal(approximation(node), "tanh"))
-    unary->row = find_row((ops_str)OPS_STR("Gelu/tanh"));
+  unary->row = read_row(kernel->def->op, node, unary->p);
   if (!unary->row)
     return ops_error_set(error, OPS_ERROR_INTERNAL, "cpu: no loop for %.*s",
                          OPS_STR_FMT(kernel->def->op));
-  for (int i = 0; i < 2; ++i)
-    if (unary->row->names[i])
-      unary->p[i] = ops_node_float(node, unary->row->names[i], unary->row->defaults[i]);
   return OPS_OK;
 }
 

@@ -6,6 +6,7 @@
 
 #include <ops_support/checked.h>
 #include <ops_support/error.h>
+#include <ops_support/half.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,21 +277,6 @@ int64_t rt_constant_read_ints(const rt_constant *constant, int64_t *out_values,
   return constant->element_count;
 }
 
-static double float_from_bits(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static double half_to_double(uint16_t half) {
-  const uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
-  const uint32_t exponent = (half >> 10) & 31u, mantissa = half & 1023u;
-  if (exponent == 31) return float_from_bits(sign | 0x7f800000u | (mantissa << 13));
-  if (exponent > 0) return float_from_bits(sign | ((exponent + 112) << 23) | (mantissa << 13));
-  const double magnitude = mantissa / 16777216.0;  // a subnormal counts units of 2^-24
-  return sign ? -magnitude : magnitude;
-}
-
 static int read_float(const rt_constant *constant, int64_t i, double *out_value) {
   int64_t integer;
   switch (constant->elem_type) {
@@ -301,10 +287,10 @@ static int read_float(const rt_constant *constant, int64_t i, double *out_value)
       *out_value = ((const double *)constant->data)[i];
       return 1;
     case OPS_TYPE_FLOAT16:
-      *out_value = half_to_double(((const uint16_t *)constant->data)[i]);
+      *out_value = (double)ops_half_to_float(((const uint16_t *)constant->data)[i]);
       return 1;
     case OPS_TYPE_BFLOAT16:
-      *out_value = float_from_bits((uint32_t)((const uint16_t *)constant->data)[i] << 16);
+      *out_value = (double)ops_bfloat16_to_float(((const uint16_t *)constant->data)[i]);
       return 1;
     default:
       if (!read_int(constant, i, &integer)) return 0;

@@ -118,14 +118,9 @@ static int32_t clone_node(cloner *c, const rt_node *from, rt_graph *to, rt_node 
   rt_value **inputs;
   rt_node *node;
   const char **names = rt_store_alloc(&c->b->scratch, from->output_count, sizeof *names);
-  rt_node_desc desc = {.name = name_of(c, to, from->name),
-                       .op = from->op.name,
-                       .domain = from->op.domain,
-                       .opset = from->op.opset,
-                       .input_count = from->input_count,
-                       .output_names = names,
-                       .output_count = from->output_count,
-                       .attr_count = from->op.attrs.count};
+  rt_node_desc desc = rt_node_describe(from);
+  desc.name = name_of(c, to, from->name);
+  desc.output_names = names;
   if (!names || !desc.name) return rt_build_no_memory(c->b);
   for (uint32_t i = 0; i < from->output_count; ++i) {
     names[i] = from->outputs[i] ? name_of(c, to, from->outputs[i]->name) : "";

@@ -184,6 +184,18 @@ static int make_outputs(rt_node *node, const rt_node_desc *desc) {
   return 1;
 }
 
+rt_node_desc rt_node_describe(const rt_node *node) {
+  return (rt_node_desc){.name = node->name,
+                        .op = node->op.name,
+                        .domain = node->op.domain,
+                        .opset = node->op.opset,
+                        .inputs = node->operands,
+                        .input_count = node->input_count,
+                        .output_count = node->output_count,
+                        .attrs = node->op.attrs.items,
+                        .attr_count = node->op.attrs.count};
+}
+
 int32_t rt_graph_add_node(rt_graph *graph, const rt_node_desc *desc, rt_node *before,
                           rt_node **out_node, ops_error *error) {
   OPS_RETURN_IF_ERROR(check_inputs(graph, desc, before, error));

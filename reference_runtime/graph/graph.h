@@ -194,6 +194,10 @@ typedef struct rt_node_desc {
   uint32_t attr_count;
 } rt_node_desc;
 
+// The description of a node like `node`: its operator with attributes, name and operands; the
+// outputs get new names. Borrowed from the node. Bodies cannot be described twice.
+rt_node_desc rt_node_describe(const rt_node *node);
+
 // Adds a node before `before` (NULL: at the end), with new values as outputs. The inputs must
 // be defined before that place.
 int32_t rt_graph_add_node(rt_graph *graph, const rt_node_desc *desc, rt_node *before,

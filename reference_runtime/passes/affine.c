@@ -179,14 +179,11 @@ int32_t rt_affine_fold(rt_pass_context *context, const rt_affine *affine, rt_nod
   OPS_RETURN_IF_ERROR(scale_weights(affine, f, &inputs[1], error));
   const int biased = g || rt_node_input(node, 2);
   if (biased) OPS_RETURN_IF_ERROR(scale_bias(affine, f, g, &inputs[2], error));
-  const rt_node_desc desc = {.name = node->name,
-                             .op = matmul && biased ? "Gemm" : node->op.name,
-                             .opset = node->op.opset,
-                             .inputs = inputs,
-                             .input_count = biased ? 3 : 2,
-                             .output_count = 1,
-                             .attrs = node->op.attrs.items,
-                             .attr_count = node->op.attrs.count};
+  rt_node_desc desc = rt_node_describe(node);
+  if (matmul && biased) desc.op = "Gemm";
+  desc.inputs = inputs;
+  desc.input_count = biased ? 3 : 2;
+  desc.output_count = 1;
   rt_node *const replaced[] = {node, last};
   OPS_RETURN_IF_ERROR(rt_pass_fuse(context, &desc, replaced, 2, &fused, error));
   *out_done = fused != NULL;

@@ -59,16 +59,10 @@ static int32_t add_copy(inlining *i, const rt_node *node, rt_value **inputs, con
       OPS_RETURN_IF_ERROR(bring_out(i, node->operands[k], &inputs[k], error));
   for (uint32_t k = 0; k < node->output_count; ++k)
     names[k] = node->outputs[k] ? node->outputs[k]->name : "";
-  const rt_node_desc desc = {.name = joined(i->branching->name, node->name, name, sizeof name),
-                             .op = node->op.name,
-                             .domain = node->op.domain,
-                             .opset = node->op.opset,
-                             .inputs = inputs,
-                             .input_count = node->input_count,
-                             .output_names = names,
-                             .output_count = node->output_count,
-                             .attrs = node->op.attrs.items,
-                             .attr_count = node->op.attrs.count};
+  rt_node_desc desc = rt_node_describe(node);
+  desc.name = joined(i->branching->name, node->name, name, sizeof name);
+  desc.inputs = inputs;
+  desc.output_names = names;
   OPS_RETURN_IF_ERROR(
       rt_graph_add_node(i->branching->graph, &desc, i->branching, &copy, error));
   OPS_RETURN_IF_ERROR(rt_node_add_origins_of(copy, node, error));

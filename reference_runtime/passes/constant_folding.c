@@ -136,16 +136,9 @@ static int32_t copy_node(folding *f, const rt_node *node, ops_error *error) {
     if (node->operands[i]) status = copy_value(f, node->operands[i], &inputs[i], error);
   for (uint32_t i = 0; status == OPS_OK && i < node->output_count; ++i)
     names[i] = node->outputs[i] ? node->outputs[i]->name : "";
-  const rt_node_desc desc = {.name = node->name,
-                             .op = node->op.name,
-                             .domain = node->op.domain,
-                             .opset = node->op.opset,
-                             .inputs = inputs,
-                             .input_count = node->input_count,
-                             .output_names = names,
-                             .output_count = node->output_count,
-                             .attrs = node->op.attrs.items,
-                             .attr_count = node->op.attrs.count};
+  rt_node_desc desc = rt_node_describe(node);
+  desc.inputs = inputs;
+  desc.output_names = names;
   if (status == OPS_OK) status = rt_graph_add_node(f->copy, &desc, NULL, &copy, error);
   for (uint32_t i = 0; status == OPS_OK && i < node->output_count; ++i)
     if (node->outputs[i]) f->copies[node->outputs[i]->id] = copy->outputs[i];

@@ -67,15 +67,8 @@ static int32_t write_inputs_out(rt_node *node, ops_error *error) {
 // A node like `node` with `next` at the end of its chain, just before `next`.
 static int32_t make(rt_pass_context *context, rt_node *node, rt_node *next, rt_node **out_node,
                     ops_error *error) {
-  const rt_node_desc desc = {.name = node->name,
-                             .op = node->op.name,
-                             .domain = node->op.domain,
-                             .opset = node->op.opset,
-                             .inputs = node->operands,
-                             .input_count = node->input_count,
-                             .output_count = 1,
-                             .attrs = node->op.attrs.items,
-                             .attr_count = node->op.attrs.count};
+  rt_node_desc desc = rt_node_describe(node);
+  desc.output_count = 1;
   OPS_RETURN_IF_ERROR(rt_graph_add_node(node->graph, &desc, next, out_node, error));
   OPS_RETURN_IF_ERROR(write_inputs_out(*out_node, error));
   OPS_RETURN_IF_ERROR(copy_chain(*out_node, node, error));

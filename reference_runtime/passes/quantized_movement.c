@@ -79,14 +79,9 @@ static int32_t move(rt_pass_context *context, rt_node *node, rt_node *quantize,
   if (node->input_count > MAX_INPUTS) return OPS_OK;
   for (uint32_t i = 0; i < node->input_count; ++i) inputs[i] = node->operands[i];
   OPS_RETURN_IF_ERROR(integers_before(context, node, quantize, &inputs[0], error));
-  const rt_node_desc desc = {.name = node->name,
-                             .op = node->op.name,
-                             .opset = node->op.opset,
-                             .inputs = inputs,
-                             .input_count = node->input_count,
-                             .output_count = 1,
-                             .attrs = node->op.attrs.items,
-                             .attr_count = node->op.attrs.count};
+  rt_node_desc desc = rt_node_describe(node);
+  desc.inputs = inputs;
+  desc.output_count = 1;
   rt_node *const replaced[] = {node, quantize};
   rt_node *fused;
   OPS_RETURN_IF_ERROR(rt_pass_fuse(context, &desc, replaced, 2, &fused, error));

@@ -142,37 +142,45 @@ static int is_unread(const rt_node *node) {
   return 1;
 }
 
-// Chains of nodes can be as long as the graph, hence a list instead of recursion.
+// Nodes that may be unread by now. Chains can be as long as the graph, hence no recursion.
+typedef struct suspects {
+  rt_node **nodes;
+  size_t count, room;
+} suspects;
+
+static int32_t make_room(suspects *list, size_t more, ops_error *error) {
+  if (list->count + more <= list->room) return OPS_OK;
+  const size_t room = 2 * list->room + more + 8;
+  rt_node **grown = realloc(list->nodes, room * sizeof *grown);
+  if (!grown) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "removing nodes");
+  list->nodes = grown;
+  list->room = room;
+  return OPS_OK;
+}
+
+// Removes a node that nothing reads, and lists those that made its operands.
+static int32_t drop_one(rt_node *node, suspects *list, ops_error *error) {
+  if (node->removed || !is_unread(node)) return OPS_OK;
+  OPS_RETURN_IF_ERROR(make_room(list, node->operand_count, error));
+  OPS_RETURN_IF_ERROR(rt_graph_remove_node(node->graph, node, error));
+  for (uint32_t i = 0; i < node->operand_count; ++i) {
+    rt_value *value = node->operands[i];
+    if (!value || value->removed) continue;
+    if (value->kind == RT_VALUE_OUTPUT)
+      list->nodes[list->count++] = value->producer;
+    else
+      OPS_RETURN_IF_ERROR(rt_pass_drop_value(value, error));
+  }
+  return OPS_OK;
+}
+
 int32_t rt_pass_drop(rt_pass_context *context, rt_node *node, ops_error *error) {
   (void)context;
-  rt_node **list = NULL;
-  size_t count = 0, room = 0;
-  int32_t status = OPS_OK;
-  for (;;) {
-    if (!node->removed && is_unread(node)) {
-      if (count + node->operand_count > room) {
-        room = 2 * room + node->operand_count + 8;
-        rt_node **grown = realloc(list, room * sizeof *list);
-        if (!grown) {
-          status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "removing nodes");
-          break;
-        }
-        list = grown;
-      }
-      status = rt_graph_remove_node(node->graph, node, error);
-      for (uint32_t i = 0; status == OPS_OK && i < node->operand_count; ++i) {
-        rt_value *value = node->operands[i];
-        if (!value || value->removed) continue;
-        if (value->kind == RT_VALUE_OUTPUT)
-          list[count++] = value->producer;
-        else
-          status = rt_pass_drop_value(value, error);
-      }
-    }
-    if (status != OPS_OK || count == 0) break;
-    node = list[--count];
-  }
-  free(list);
+  suspects list = {0};
+  int32_t status = drop_one(node, &list, error);
+  while (status == OPS_OK && list.count > 0)
+    status = drop_one(list.nodes[--list.count], &list, error);
+  free(list.nodes);
   return status;
 }
 

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The key is a 128-bit FNV-1a hash (Fowler, Noll, Vo; the offset basis and prime are theirs) of
-// the constant's type, shape, format and bytes, the packing's name, the size and the alignment.
-// The original may be released, so contents cannot be compared; at 128 bits a chance collision
-// is out of reach.
+// The key is a 128-bit hash (content_hash.h) of the constant's type, shape, format and bytes,
+// the packing's name, the size and the alignment. The original may be released, so contents
+// cannot be compared; at 128 bits a chance collision is out of reach. Each store hashes with a
+// secret of its own, so that no model can be made to collide with another's weights.
 #include "loader/packed.h"
 
 #include <ops_support/error.h>
 #include <ops_support/tensor.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
-typedef unsigned __int128 hash128;
+#include "loader/content_hash.h"
 
 struct ops_packed {
   struct ops_packed *next;
-  hash128 key;
+  ops_content_hash key;
   uint64_t references;
   int32_t ready;      // filled: anyone may read it
   int32_t abandoned;  // the one who was to fill it gave up: the next who asks will
@@ -29,44 +28,40 @@ struct ops_packed_store {
   pthread_cond_t changed;  // an entry became ready or went away
   uint64_t references;
   ops_packed *entries;
+  ops_content_secret secret;
 };
 
-static hash128 hash_bytes(hash128 hash, const void *data, uint64_t size) {
-  const hash128 prime = (hash128)1 << 88 | 0x13b;
-  const unsigned char *bytes = data;
-  for (uint64_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * prime;
-  return hash;
-}
-
-static hash128 hash_number(hash128 hash, int64_t number) {
-  return hash_bytes(hash, &number, sizeof number);
-}
-
 // Constants are contiguous, so their bytes are their contents.
-static hash128 hash_tensor(hash128 hash, const ops_tensor *tensor) {
-  hash = hash_number(hash_number(hash, tensor->type), tensor->rank);
-  hash = hash_number(hash, tensor->bit_offset);
-  for (int32_t i = 0; i < tensor->rank; ++i) hash = hash_number(hash, tensor->dims[i]);
-  if (tensor->byte_size) hash = hash_bytes(hash, ops_tensor_data(tensor), tensor->byte_size);
-  return hash;
+static void hash_tensor(ops_content_hasher *hasher, const ops_tensor *tensor) {
+  const int64_t head[] = {tensor->type, tensor->rank, tensor->bit_offset};
+  ops_content_hasher_add(hasher, head, sizeof head);
+  ops_content_hasher_add(hasher, tensor->dims, (uint64_t)tensor->rank * sizeof *tensor->dims);
+  ops_content_hasher_add(hasher, tensor->byte_size ? ops_tensor_data(tensor) : NULL,
+                         tensor->byte_size);
 }
 
-static hash128 hash_constant(hash128 hash, const ops_constant *source) {
-  hash = hash_number(hash, source->format);
-  if (source->format == OPS_CONSTANT_DENSE) return hash_tensor(hash, &source->dense.tensor);
-  hash = hash_number(hash_number(hash, source->block_rows), source->block_cols);
-  hash = hash_tensor(hash_tensor(hash, &source->values), &source->indices);
-  for (int32_t i = 0; i < source->rank; ++i) hash = hash_number(hash, source->dims[i]);
-  return source->format == OPS_CONSTANT_COO ? hash : hash_tensor(hash, &source->offsets);
+static void hash_constant(ops_content_hasher *hasher, const ops_constant *source) {
+  const int64_t head[] = {source->format, source->block_rows, source->block_cols};
+  ops_content_hasher_add(hasher, head, sizeof head);
+  if (source->format == OPS_CONSTANT_DENSE) {
+    hash_tensor(hasher, &source->dense.tensor);
+    return;
+  }
+  ops_content_hasher_add(hasher, source->dims, (uint64_t)source->rank * sizeof *source->dims);
+  hash_tensor(hasher, &source->values);
+  hash_tensor(hasher, &source->indices);
+  if (source->format != OPS_CONSTANT_COO) hash_tensor(hasher, &source->offsets);
 }
 
-static hash128 key_of(const ops_constant *source, ops_str packing, uint64_t size,
-                      uint64_t alignment) {
-  const hash128 basis =
-      (hash128)UINT64_C(0x6c62272e07bb0142) << 64 | UINT64_C(0x62b821756295c58d);
-  hash128 hash = hash_number(hash_number(basis, (int64_t)size), (int64_t)alignment);
-  hash = hash_bytes(hash_number(hash, (int64_t)packing.size), packing.data, packing.size);
-  return hash_constant(hash, source);
+static ops_content_hash key_of(const ops_packed_store *store, const ops_constant *source,
+                               ops_str packing, uint64_t size, uint64_t alignment) {
+  const uint64_t numbers[] = {size, alignment};
+  ops_content_hasher hasher;
+  ops_content_hasher_init(&hasher, &store->secret);
+  ops_content_hasher_add(&hasher, numbers, sizeof numbers);
+  ops_content_hasher_add(&hasher, packing.data, packing.size);
+  hash_constant(&hasher, source);
+  return ops_content_hasher_finish(&hasher);
 }
 
 ops_packed_store *ops_packed_store_create(void) {
@@ -74,6 +69,7 @@ ops_packed_store *ops_packed_store_create(void) {
   if (!store) return NULL;
   pthread_mutex_init(&store->lock, NULL);
   pthread_cond_init(&store->changed, NULL);
+  ops_content_secret_draw(&store->secret);
   store->references = 1;
   return store;
 }
@@ -102,13 +98,13 @@ void ops_packed_store_release(ops_packed_store *store) {
   free(store);
 }
 
-static ops_packed *find(ops_packed_store *store, hash128 key) {
+static ops_packed *find(ops_packed_store *store, ops_content_hash key) {
   for (ops_packed *entry = store->entries; entry; entry = entry->next)
-    if (entry->key == key) return entry;
+    if (entry->key.high == key.high && entry->key.low == key.low) return entry;
   return NULL;
 }
 
-static ops_packed *add(ops_packed_store *store, hash128 key, uint64_t size,
+static ops_packed *add(ops_packed_store *store, ops_content_hash key, uint64_t size,
                        uint64_t alignment) {
   ops_packed *entry = calloc(1, sizeof *entry);
   if (!entry || posix_memalign(&entry->memory, alignment, size ? size : 1) != 0) {
@@ -157,7 +153,7 @@ int32_t ops_packed_store_acquire(ops_packed_store *store, const ops_constant *so
                                  ops_error *error) {
   OPS_RETURN_IF_ERROR(check_request(source, packing, alignment, error));
   if (alignment < sizeof(void *)) alignment = sizeof(void *);
-  const hash128 key = key_of(source, packing, size, alignment);
+  const ops_content_hash key = key_of(store, source, packing, size, alignment);
   pthread_mutex_lock(&store->lock);
   ops_packed *entry = find(store, key);
   if (!entry) entry = add(store, key, size, alignment);

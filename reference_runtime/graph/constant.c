@@ -76,8 +76,8 @@ static int32_t new_box(int32_t elem_type, int32_t rank, const int64_t *dims,
   return OPS_OK;
 }
 
-int32_t rt_constant_create(int32_t elem_type, int32_t rank, const int64_t *dims,
-                           const void *data, rt_constant **out_constant, ops_error *error) {
+int32_t rt_constant_create_empty(int32_t elem_type, int32_t rank, const int64_t *dims,
+                                 rt_constant **out_constant, ops_error *error) {
   constant_box *box;
   uint64_t size = 0, padded = 0;
   *out_constant = NULL;
@@ -96,12 +96,22 @@ int32_t rt_constant_create(int32_t elem_type, int32_t rank, const int64_t *dims,
       free(box);
       return no_memory(padded, error);
     }
-    memset(box->owned, 0, padded);
-    if (data) memcpy(box->owned, data, size);
+    memset((char *)box->owned + size, 0, padded - size);
   }
   box->pub.data = box->owned;
   box->pub.size = size;
   *out_constant = &box->pub;
+  return OPS_OK;
+}
+
+int32_t rt_constant_create(int32_t elem_type, int32_t rank, const int64_t *dims,
+                           const void *data, rt_constant **out_constant, ops_error *error) {
+  OPS_RETURN_IF_ERROR(rt_constant_create_empty(elem_type, rank, dims, out_constant, error));
+  void *own = rt_constant_mutable_data(*out_constant);
+  if (own && data)
+    memcpy(own, data, (*out_constant)->size);
+  else if (own)
+    memset(own, 0, (*out_constant)->size);
   return OPS_OK;
 }
 

@@ -49,6 +49,9 @@ const char *rt_elem_type_name(int32_t elem_type);
 // A constant that owns a copy of `data` (`data` NULL: zeros), 64-byte aligned. Not for strings.
 int32_t rt_constant_create(int32_t elem_type, int32_t rank, const int64_t *dims,
                            const void *data, rt_constant **out_constant, ops_error *error);
+// The same with contents that the caller writes at once, through rt_constant_mutable_data.
+int32_t rt_constant_create_empty(int32_t elem_type, int32_t rank, const int64_t *dims,
+                                 rt_constant **out_constant, ops_error *error);
 // Strings are copied.
 int32_t rt_constant_create_strings(int32_t rank, const int64_t *dims, const ops_str *strings,
                                    rt_constant **out_constant, ops_error *error);

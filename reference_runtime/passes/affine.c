@@ -88,25 +88,6 @@ int rt_affine_read(const rt_affine *affine, const rt_value *operand, double **ou
 
 // --- Folding ---------------------------------------------------------------------------------
 
-// The channel that element `i` of the weights belongs to.
-static int64_t channel_of(const rt_node *node, const rt_constant *weights, int64_t i) {
-  int64_t inner = 1;
-  for (int32_t k = 2; k < weights->rank; ++k) inner *= weights->dims[k];
-  if (rt_pass_is(node, "Conv")) return i / (inner * weights->dims[1]);
-  if (rt_pass_is(node, "ConvTranspose")) {
-    const int64_t per_group = weights->dims[0] / rt_attrs_int(&node->op.attrs, "group", 1);
-    const int64_t row = i / inner / weights->dims[1];
-    return row / per_group * weights->dims[1] + i / inner % weights->dims[1];
-  }
-  return rt_attrs_int(&node->op.attrs, "transB", 0) ? i / weights->dims[1]
-                                                    : i % weights->dims[1];
-}
-
-static double read(const rt_constant *constant, int64_t i) {
-  return constant->elem_type == OPS_TYPE_FLOAT ? (double)((const float *)constant->data)[i]
-                                               : ((const double *)constant->data)[i];
-}
-
 static void write(rt_constant *constant, int64_t i, double value) {
   void *data = rt_constant_mutable_data(constant);
   if (constant->elem_type == OPS_TYPE_FLOAT)
@@ -115,15 +96,53 @@ static void write(rt_constant *constant, int64_t i, double value) {
     ((double *)data)[i] = value;
 }
 
+// Weights as [outer, channels, inner], of which rows `per_group` of `outer` share a group and
+// hold `channels` channels of it.
+typedef struct weight_layout {
+  int64_t outer, per_group, channels, inner;
+} weight_layout;
+
+static weight_layout layout_of(const rt_node *node, const rt_constant *weights) {
+  const int64_t *dims = weights->dims;
+  int64_t inner = 1;
+  for (int32_t k = 2; k < weights->rank; ++k) inner *= dims[k];
+  if (rt_pass_is(node, "ConvTranspose"))
+    return (weight_layout){dims[0], dims[0] / rt_attrs_int(&node->op.attrs, "group", 1),
+                           dims[1], inner};
+  if (rt_pass_is(node, "Conv") || rt_attrs_int(&node->op.attrs, "transB", 0))
+    return (weight_layout){1, 1, dims[0], dims[1] * inner};
+  return (weight_layout){dims[0], dims[0], dims[1], 1};
+}
+
+#define SCALE(type)                                                                          \
+  static void scale_##type(const weight_layout *layout, const double *f, const void *source, \
+                           type *y) {                                                        \
+    const char *x = source;                                                                  \
+    for (int64_t o = 0; o < layout->outer; ++o) {                                            \
+      const double *group = f + o / layout->per_group * layout->channels;                    \
+      for (int64_t c = 0; c < layout->channels; ++c)                                         \
+        for (int64_t i = 0; i < layout->inner; ++i, x += sizeof(type)) {                     \
+          type value;                                                                        \
+          memcpy(&value, x, sizeof value);                                                   \
+          *y++ = (type)((double)value * group[c]);                                           \
+        }                                                                                    \
+    }                                                                                        \
+  }
+SCALE(float)
+SCALE(double)
+
 static int32_t scale_weights(const rt_affine *affine, const double *f, rt_value **out_weights,
                              ops_error *error) {
   rt_value *value = affine->node->operands[1];
   const rt_constant *weights = rt_value_constant(value);
   rt_constant *scaled = NULL;
-  OPS_RETURN_IF_ERROR(rt_constant_create(weights->elem_type, weights->rank, weights->dims, NULL,
-                                         &scaled, error));
-  for (int64_t i = 0; i < weights->element_count; ++i)
-    write(scaled, i, read(weights, i) * f[channel_of(affine->node, weights, i)]);
+  OPS_RETURN_IF_ERROR(rt_constant_create_empty(weights->elem_type, weights->rank, weights->dims,
+                                               &scaled, error));
+  const weight_layout layout = layout_of(affine->node, weights);
+  if (weights->elem_type == OPS_TYPE_FLOAT)
+    scale_float(&layout, f, weights->data, rt_constant_mutable_data(scaled));
+  else
+    scale_double(&layout, f, weights->data, rt_constant_mutable_data(scaled));
   return rt_pass_add_constant(affine->node->graph, value->name, scaled, out_weights, error);
 }
 

@@ -294,18 +294,21 @@ static void release_streams(rt_run *run) {
     rt_stream_release(executor->streams[i], run->streams[i]);
 }
 
+// Adds the arenas of a plan to the sums of their places.
+static void add_plan_stats(rt_offsets_stats *sums, const rt_plan *plan) {
+  for (uint32_t k = 0; k < plan->arena_count; ++k) {
+    rt_offsets_stats *sum = &sums[plan->arenas[k].place];
+    sum->planned += plan->arenas[k].stats.planned;
+    sum->naive += plan->arenas[k].stats.naive;
+    sum->lower_bound += plan->arenas[k].stats.lower_bound;
+  }
+}
+
 static void count_run(rt_run *run) {
   rt_executor *executor = run->executor;
   rt_offsets_stats stats[RT_PLACE_COUNT] = {{0}};
-  for (uint32_t i = 0; i < run->segment_count; ++i) {
-    const rt_plan *plan = run->segments[i].plan;
-    for (uint32_t k = 0; k < plan->arena_count; ++k) {
-      rt_offsets_stats *sum = &stats[plan->arenas[k].place];
-      sum->planned += plan->arenas[k].stats.planned;
-      sum->naive += plan->arenas[k].stats.naive;
-      sum->lower_bound += plan->arenas[k].stats.lower_bound;
-    }
-  }
+  for (uint32_t i = 0; i < run->segment_count; ++i)
+    add_plan_stats(stats, run->segments[i].plan);
   pthread_mutex_lock(&executor->mutex);
   executor->counters.copies += run->copies;
   executor->counters.copied_bytes += run->copied_bytes;
@@ -402,11 +405,20 @@ int32_t rt_run_body(rt_run *outer, rt_executor *body, const rt_run_input *inputs
   return status;
 }
 
+static void note_warm_up(rt_executor *executor, const rt_plan *plan) {
+  rt_offsets_stats stats[RT_PLACE_COUNT] = {{0}};
+  add_plan_stats(stats, plan);
+  pthread_mutex_lock(&executor->mutex);
+  memcpy(executor->plan_stats, stats, sizeof stats);
+  pthread_mutex_unlock(&executor->mutex);
+}
+
 int32_t rt_executor_warm_up(rt_executor *executor, const rt_run_input *inputs,
                             ops_error *error) {
   rt_run run = {.executor = executor, .inputs = inputs};
   rt_cached_plan *cached = NULL;
   const int32_t status = obtain(&run, &cached, error);
+  if (status == OPS_OK) note_warm_up(executor, cached->plan);
   rt_plan_cache_release(executor->cache, cached);
   rt_bump_finish(&run.bump);
   // A plan that needs data cannot be made yet, which is no failure.

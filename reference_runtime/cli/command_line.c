@@ -110,6 +110,46 @@ static int set_no_reuse(cli_options *options, const char *name, const char *valu
   return CLI_OK;
 }
 
+// "64", "64k", "64m", "64g": bytes.
+static int store_size(uint64_t *target, const char *name, const char *value) {
+  static const char units[] = "kmg";
+  char *end = NULL;
+  const unsigned long long number = strtoull(value, &end, 10);
+  const char *unit = *end && !end[1] ? strchr(units, *end) : NULL;
+  const unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
+  const int sound = value[0] >= '0' && value[0] <= '9' && (!*end || unit);
+  if (!sound || number == 0 || number > (UINT64_MAX >> 1) >> shift)
+    return cli_fail("%s '%s': expected bytes, or a number with k, m or g behind it", name,
+                    value);
+  *target = (uint64_t)number << shift;
+  return CLI_OK;
+}
+
+static int store_memory_maximum(cli_options *options, const char *name, const char *value) {
+  return store_size(&options->memory_maximum, name, value);
+}
+
+static int store_arena_initial(cli_options *options, const char *name, const char *value) {
+  return store_size(&options->arena_initial, name, value);
+}
+
+static int store_arena_extend(cli_options *options, const char *name, const char *value) {
+  static const char *const words[] = {[OPSRT_ARENA_SAME_AS_REQUESTED] = "same_as_requested",
+                                      [OPSRT_ARENA_NEXT_POWER_OF_TWO] = "next_power_of_two"};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
+    if (strcmp(value, words[i]) != 0) continue;
+    options->arena_extend = (int)i;
+    return CLI_OK;
+  }
+  return cli_fail("%s '%s': expected %s or %s", name, value, words[0], words[1]);
+}
+
+static int set_shrink(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->shrink_after_run = 1;
+  return CLI_OK;
+}
+
 static int set_follow(cli_options *options, const char *name, const char *value) {
   (void)name, (void)value;
   options->follow = 1;
@@ -172,6 +212,7 @@ static int set_help(cli_options *options, const char *name, const char *value) {
 
 #define RUNS "run profile"
 #define RUNS_OR_BENCH "run profile bench"
+#define EXPLAIN " explain"
 #define MODELS "run profile bench optimize explain"
 #define ALL "run profile bench optimize explain check providers"
 
@@ -190,7 +231,11 @@ static const struct {
     {"--profile", RUNS, 1, store_profile, 0},
     {"--placement", RUNS, 0, set_placement, 0},
     {"--memory", RUNS_OR_BENCH, 0, set_memory, 0},
-    {"--no-memory-reuse", RUNS_OR_BENCH, 0, set_no_reuse, 0},
+    {"--no-memory-reuse", RUNS_OR_BENCH EXPLAIN, 0, set_no_reuse, 0},
+    {"--memory-maximum", RUNS_OR_BENCH EXPLAIN, 1, store_memory_maximum, 0},
+    {"--arena-extend", RUNS_OR_BENCH, 1, store_arena_extend, 0},
+    {"--arena-initial", RUNS_OR_BENCH, 1, store_arena_initial, 0},
+    {"--shrink-after-run", RUNS_OR_BENCH, 0, set_shrink, 0},
     {"--repeat", RUNS_OR_BENCH, 1, store_repeat, 0},
     {"--workers", MODELS, 1, store_workers, 0},
     {"--follow", "bench", 0, set_follow, 0},
@@ -239,7 +284,7 @@ int cli_parse(int argc, char **argv, cli_options *out_options) {
                                .log_level = OPS_LOG_WARNING,
                                .repeat = strcmp(argv[1], "bench") == 0 ? BENCH_RUNS : 1};
   int plain_only = 0;
-  uint32_t given = 0;  // set of rows of the table
+  uint64_t given = 0;  // set of rows of the table
   for (int i = 2; i < argc; ++i) {
     const char *value = NULL;
     int status = CLI_OK;
@@ -252,9 +297,9 @@ int cli_parse(int argc, char **argv, cli_options *out_options) {
       if (row < 0)
         return cli_fail("unknown option '%s' of %s; see opsrun %s --help", argv[i], argv[1],
                         argv[1]);
-      if (given & 1u << row && !table[row].repeats)
+      if (given & (uint64_t)1 << row && !table[row].repeats)
         return cli_fail("%s is given twice; give it once", table[row].name);
-      given |= 1u << row;
+      given |= (uint64_t)1 << row;
       if (table[row].takes_value && !value && ++i == argc)
         return cli_fail("%s needs a value; see opsrun %s --help", table[row].name, argv[1]);
       if (table[row].takes_value && !value) value = argv[i];
@@ -294,7 +339,13 @@ static const char help_run[] =
     "  --log-level LEVEL     on stderr: error, warning (default), info (and what the "
     "optimizer\n"
     "                        did), debug (and what it nearly did, and why not)\n"
-    "  --no-memory-reuse     give every value memory of its own\n"
+    "  --no-memory-reuse     give every value memory of its own: tells a fault of the runtime\n"
+    "                        from one of a kernel\n"
+    "  --memory-maximum SIZE in each memory, use no more: bytes, or a number with k, m or g\n"
+    "  --arena-extend HOW    same_as_requested (default): take what is needed;\n"
+    "                        next_power_of_two: double, to take seldom\n"
+    "  --arena-initial SIZE  what an arena begins with\n"
+    "  --shrink-after-run    give memory back to the system after each run\n"
     "\n"
     "Exit code: 0 if the run succeeded, 2 otherwise, with one line on stderr.\n";
 
@@ -311,7 +362,7 @@ static const char help_bench[] =
     "\n"
     "and of opsrun run: --input, --output-dir (outputs of the last run), --provider, "
     "--option,\n"
-    "--no-fallback, --memory, --workers, --no-memory-reuse.\n"
+    "--no-fallback, --memory, --workers, and those of memory.\n"
     "\n"
     "Exit code: 0 if all runs succeeded, 2 otherwise, with one line on stderr.\n";
 
@@ -338,7 +389,7 @@ static const char help_explain[] =
     "failed,\n"
     "who runs each node and why, and the memory that is planned.\n"
     "\n"
-    "Options are those of opsrun optimize but -o.\n"
+    "Options are those of opsrun optimize but -o, and --no-memory-reuse and --memory-maximum.\n"
     "\n"
     "Exit code: 0, or 2 with one line on stderr.\n";
 

@@ -41,6 +41,10 @@ typedef struct cli_options {
   int placement;
   int memory;
   int no_reuse;
+  uint64_t memory_maximum;
+  uint64_t arena_initial;
+  int arena_extend;  // OPSRT_ARENA_…
+  int shrink_after_run;
   int follow;
   int expand_functions;
   const char *output;  // file

@@ -68,18 +68,51 @@ void cli_print_placement(const opsrt_session *session) {
   }
 }
 
-void cli_print_memory(const opsrt_session *session) {
+static const char *kind_name(const opsrt_memory *row) {
   static const char *const kinds[] = {"host", "pinned", "device", "shared"};
-  printf("%-12s %-7s %14s %14s %8s %14s %14s %14s\n", "memory", "kind", "in use", "peak",
-         "allocs", "planned", "without reuse", "lower bound");
+  return kinds[row->kind];
+}
+
+// All that the session holds.
+static void print_held(const opsrt_memory *row) {
+  printf("%-12s %-7s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 "\n", row->device,
+         kind_name(row), row->bytes_in_use, row->bytes_peak, row->bytes_maximum,
+         row->allocations);
+}
+
+// The part of it that runs take their activations from.
+static void print_arena(const opsrt_memory *row) {
+  printf("%-12s %-7s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %10" PRIu64
+         " %8" PRIu64 "\n",
+         row->device, kind_name(row), row->arena_peak, row->arena_reserved,
+         row->arena_reserved_peak, row->arena_largest_free, row->arena_extensions,
+         row->arena_releases);
+}
+
+// What the last plan needs of it.
+static void print_plan(const opsrt_memory *row) {
+  printf("%-12s %-7s %14" PRIu64 " %14" PRIu64 " %14.3f %14" PRIu64 "\n", row->device,
+         kind_name(row), row->planned, row->lower_bound,
+         row->lower_bound ? (double)row->planned / (double)row->lower_bound : 1.0, row->naive);
+}
+
+static void print_rows(const opsrt_session *session, void (*print)(const opsrt_memory *row)) {
   for (uint64_t i = 0; i < opsrt_session_memory_count(session); ++i) {
     opsrt_memory row;
-    if (opsrt_session_memory(session, i, &row) != OPS_OK) continue;
-    printf("%-12s %-7s %14" PRIu64 " %14" PRIu64 " %8" PRIu64 " %14" PRIu64 " %14" PRIu64
-           " %14" PRIu64 "\n",
-           row.device, kinds[row.kind], row.bytes_in_use, row.bytes_peak, row.allocations,
-           row.planned, row.naive, row.lower_bound);
+    if (opsrt_session_memory(session, i, &row) == OPS_OK) print(&row);
   }
+}
+
+void cli_print_memory(const opsrt_session *session) {
+  printf("%-12s %-7s %14s %14s %14s %14s\n", "memory", "kind", "in use", "peak", "maximum",
+         "allocations");
+  print_rows(session, print_held);
+  printf("%-12s %-7s %14s %14s %14s %14s %10s %8s\n", "arena", "kind", "peak", "reserved",
+         "most reserved", "largest free", "extensions", "releases");
+  print_rows(session, print_arena);
+  printf("%-12s %-7s %14s %14s %14s %14s\n", "plan", "kind", "planned", "lower bound",
+         "by lower bound", "without reuse");
+  print_rows(session, print_plan);
   opsrt_counters counters;
   opsrt_session_counters(session, &counters);
   printf("%" PRIu64 " plans built, %" PRIu64 " prepares, %" PRIu64 " copies of %" PRIu64

@@ -16,17 +16,33 @@ static int32_t exhausted(ops_error *error) {
 }
 
 int32_t rt_run_allocate(rt_run *run, uint32_t place, uint64_t size, uint64_t alignment,
-                        void **out_memory, ops_error *error) {
-  rt_allocator *allocator = NULL;
+                        rt_arena_block *out_block, ops_error *error) {
+  rt_arena *arena = NULL;
   if (size == 0) size = 1;
-  OPS_RETURN_IF_ERROR(rt_places_allocator(run->executor->places, place, &allocator, error));
+  OPS_RETURN_IF_ERROR(rt_places_arena(run->executor->places, place, &arena, error));
   rt_run_memory *entry = rt_bump_new(&run->bump, 1, sizeof *entry);
   if (!entry) return exhausted(error);
-  OPS_RETURN_IF_ERROR(rt_allocator_allocate(allocator, size, alignment, OPS_USAGE_ACTIVATION,
-                                            out_memory, error));
-  *entry = (rt_run_memory){run->memory, allocator, *out_memory, size};
+  OPS_RETURN_IF_ERROR(rt_arena_allocate(arena, size, alignment, out_block, error));
+  *entry = (rt_run_memory){run->memory, arena, *out_block};
   run->memory = entry;
   return OPS_OK;
+}
+
+// Memory for an output, which is the caller's to free.
+static int32_t allocate_output(rt_run *run, uint32_t index, uint64_t size, uint64_t alignment,
+                               void **out_memory, ops_error *error) {
+  rt_allocator *host = run->executor->places->allocators[RT_PLACE_HOST];
+  const char *name = run->executor->options.graph->output_names[index];
+  if (alignment < RT_MEMORY_HOST_ALIGNMENT) alignment = RT_MEMORY_HOST_ALIGNMENT;
+  if (rt_allocator_charge(host, size, error) != OPS_OK)
+    return ops_error_prefix(error, "output '%s'", name);
+  run->charged += size;
+  if (posix_memalign(out_memory, alignment, size ? size : 1) == 0) return OPS_OK;
+  *out_memory = NULL;
+  rt_shortage shortage;
+  rt_allocator_shortage(host, size, &shortage);
+  rt_shortage_report(&shortage, error);
+  return ops_error_prefix(error, "output '%s'", name);
 }
 
 int32_t rt_run_allocate_output(rt_run *run, uint32_t index, uint64_t size, uint64_t alignment,
@@ -43,14 +59,7 @@ int32_t rt_run_allocate_output(rt_run *run, uint32_t index, uint64_t size, uint6
     output->data = *out_memory;
     return OPS_OK;
   }
-  if (alignment < RT_MEMORY_HOST_ALIGNMENT) alignment = RT_MEMORY_HOST_ALIGNMENT;
-  if (posix_memalign(out_memory, alignment, size ? size : 1) != 0) {
-    *out_memory = NULL;
-    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY,
-                         "host memory is exhausted: output '%s' needs %llu bytes",
-                         run->executor->options.graph->output_names[index],
-                         (unsigned long long)size);
-  }
+  OPS_RETURN_IF_ERROR(allocate_output(run, index, size, alignment, out_memory, error));
   output->data = *out_memory;
   return OPS_OK;
 }
@@ -83,7 +92,7 @@ static int32_t adopt_memory(rt_run *run, const rt_buffer *buffer, rt_run_output 
   } else if (!output->lent) {
     rt_run_memory *entry = rt_bump_new(&run->bump, 1, sizeof *entry);
     if (!entry) return exhausted(error);
-    *entry = (rt_run_memory){.next = run->memory, .memory = output->data, .size = output->size};
+    *entry = (rt_run_memory){.next = run->memory, .block.memory = output->data};
     run->memory = entry;
   }
   output->lent = 1;  // owned by the run now
@@ -142,7 +151,7 @@ static int32_t bind_arena(rt_run *run, rt_segment *segment, uint32_t index, rt_b
   for (uint32_t i = 0; i < segment->plan->arena_count; ++i)
     if (segment->plan->arenas[i].place == buffer->place) {
       binding->arg.tensor.memory = segment->arenas[i].memory;
-      binding->arg.tensor.byte_offset = buffer->offset;
+      binding->arg.tensor.byte_offset = segment->arenas[i].offset + buffer->offset;
     }
   return OPS_OK;
 }
@@ -165,9 +174,10 @@ static int32_t bind_input(rt_run *run, rt_segment *segment, uint32_t index, rt_b
   binding->arg.tensor.memory = (void *)input->data;
   if ((uintptr_t)input->data % alignment == 0 && buffer->padding == 0) return OPS_OK;
   uint64_t size = 0;
+  rt_arena_block copy;
   OPS_RETURN_IF_ERROR(buffer_size(buffer, &size, error));
-  OPS_RETURN_IF_ERROR(
-      rt_run_allocate(run, RT_PLACE_HOST, size, alignment, &binding->arg.tensor.memory, error));
+  OPS_RETURN_IF_ERROR(rt_run_allocate(run, RT_PLACE_HOST, size, alignment, &copy, error));
+  binding->arg.tensor.memory = rt_arena_address(&copy);
   if (buffer->bytes) memcpy(binding->arg.tensor.memory, input->data, buffer->bytes);
   return OPS_OK;
 }
@@ -239,12 +249,10 @@ static int32_t acquire_arenas(rt_run *run, rt_segment *segment, ops_error *error
   if (!segment->arenas) return exhausted(error);
   for (uint32_t i = 0; i < plan->arena_count; ++i) {
     const rt_plan_arena *arena = &plan->arenas[i];
-    rt_allocator *allocator = NULL;
-    OPS_RETURN_IF_ERROR(
-        rt_places_allocator(run->executor->places, arena->place, &allocator, error));
-    OPS_RETURN_IF_ERROR(rt_arena_acquire(run->executor->places->pools[arena->place],
-                                         arena->stats.planned, arena->alignment,
-                                         &segment->arenas[i], error));
+    rt_arena *source = NULL;
+    OPS_RETURN_IF_ERROR(rt_places_arena(run->executor->places, arena->place, &source, error));
+    OPS_RETURN_IF_ERROR(rt_arena_allocate(source, arena->stats.planned, arena->alignment,
+                                          &segment->arenas[i], error));
   }
   return OPS_OK;
 }

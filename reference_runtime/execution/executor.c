@@ -29,8 +29,8 @@ static int32_t open_shared(rt_executor *executor, ops_error *error) {
   const rt_executor_options *options = &executor->options;
   executor->places = calloc(1, sizeof *executor->places);
   if (!executor->places) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "an executor");
-  OPS_RETURN_IF_ERROR(
-      rt_places_init(executor->places, options->devices, options->device_count, error));
+  OPS_RETURN_IF_ERROR(rt_places_init(executor->places, options->devices, options->device_count,
+                                     &options->memory, error));
   for (uint32_t place = 0; place < RT_PLACE_COUNT; ++place)
     if (executor->places->allocators[place])
       executor->place_list[executor->place_count++] = place;
@@ -270,8 +270,7 @@ static void release_segment(rt_run *run, rt_segment *segment) {
   rt_executor *executor = run->executor;
   release_objects(segment);
   for (uint32_t i = 0; segment->arenas && i < segment->plan->arena_count; ++i)
-    rt_arena_release(executor->places->pools[segment->plan->arenas[i].place],
-                     segment->arenas[i]);
+    rt_arena_free(executor->places->arenas[segment->plan->arenas[i].place], segment->arenas[i]);
   rt_plan_cache_return_set(executor->cache, segment->cached, segment->set);
   rt_plan_cache_release(executor->cache, segment->cached);
 }
@@ -279,11 +278,12 @@ static void release_segment(rt_run *run, rt_segment *segment) {
 static void release_run(rt_run *run) {
   for (uint32_t i = run->segment_count; i-- > 0;) release_segment(run, &run->segments[i]);
   for (rt_run_memory *at = run->memory; at; at = at->next) {
-    if (at->allocator)
-      rt_allocator_free(at->allocator, at->memory, at->size);
+    if (at->arena)
+      rt_arena_free(at->arena, at->block);
     else
-      free(at->memory);
+      free(at->block.memory);
   }
+  rt_allocator_discharge(run->executor->places->allocators[RT_PLACE_HOST], run->charged);
   free(run->segments);
   rt_bump_finish(&run->bump);
 }
@@ -351,6 +351,7 @@ int32_t rt_executor_run(rt_executor *executor, const rt_run_input *inputs,
   if (status == OPS_OK) count_run(&run);
   release_streams(&run);
   release_run(&run);
+  if (executor->options.memory.shrink_after_run) rt_places_shrink(executor->places);
   if (status != OPS_OK) drop_outputs(&run);
   return status;
 }
@@ -457,13 +458,17 @@ void rt_executor_memory_at(rt_executor *executor, uint32_t index,
   const uint32_t place = executor->place_list[index];
   rt_allocator *allocator = executor->places->allocators[place];
   const rt_memory_stats stats = rt_allocator_stats(allocator);
+  const rt_arena_stats arena = rt_arena_count(executor->places->arenas[place]);
   pthread_mutex_lock(&executor->mutex);
   const rt_offsets_stats plan = executor->plan_stats[place];
   pthread_mutex_unlock(&executor->mutex);
   *out_memory = (rt_executor_memory){.device = rt_allocator_name(allocator),
                                      .kind = rt_allocator_kind(allocator),
-                                     .bytes_in_use = stats.bytes_in_use,
-                                     .bytes_peak = stats.bytes_peak,
-                                     .allocations = stats.allocations,
+                                     .memory = stats,
+                                     .arena = arena,
                                      .plan = plan};
+}
+
+void rt_executor_shrink(rt_executor *executor) {
+  rt_places_shrink(executor->places);
 }

@@ -5,6 +5,7 @@
 #ifndef RT_EXECUTION_EXECUTOR_H_
 #define RT_EXECUTION_EXECUTOR_H_
 
+#include "execution/places.h"
 #include "partition/partition.h"
 #include "plan/offsets.h"
 #include "profile/profile.h"
@@ -19,6 +20,7 @@ typedef struct rt_executor_options {
   rt_profile *profile;  // NULL: none
   int32_t no_reuse;
   uint32_t max_plans;
+  rt_memory_options memory;
 } rt_executor_options;
 
 // Everything in the options must outlive the executor.
@@ -74,14 +76,15 @@ rt_executor_counters rt_executor_count(rt_executor *executor);
 typedef struct rt_executor_memory {
   const char *device;
   int32_t kind;
-  uint64_t bytes_in_use;
-  uint64_t bytes_peak;
-  uint64_t allocations;
+  rt_memory_stats memory;
+  rt_arena_stats arena;
   rt_offsets_stats plan;  // sum over the segments of the last complete run
 } rt_executor_memory;
 
 uint32_t rt_executor_memory_count(const rt_executor *executor);
 void rt_executor_memory_at(rt_executor *executor, uint32_t index,
                            rt_executor_memory *out_memory);
+// Gives memory that no run uses back to the system.
+void rt_executor_shrink(rt_executor *executor);
 
 #endif  // RT_EXECUTION_EXECUTOR_H_

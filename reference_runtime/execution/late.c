@@ -59,17 +59,18 @@ int32_t rt_call_set_output_shape(void *context, ops_call *call, uint64_t index, 
   const ops_type_info *type =
       rt_type_info_tensor(&run->bump, OPS_VALUE_TENSOR, buffer->type->type, rank, dims);
   uint64_t bytes = 0;
-  void *memory = NULL;
+  rt_arena_block block = {0};
   if (!type) return exhausted(error);
   OPS_RETURN_IF_ERROR(rt_type_info_bytes(type, &bytes, error));
   if (__builtin_add_overflow(bytes, buffer->padding, &bytes)) return exhausted(error);
   if (buffer->index != RT_NO_BUFFER)
-    OPS_RETURN_IF_ERROR(
-        rt_run_allocate_output(run, buffer->index, bytes, buffer->alignment, &memory, error));
+    OPS_RETURN_IF_ERROR(rt_run_allocate_output(run, buffer->index, bytes, buffer->alignment,
+                                               &block.memory, error));
   else
     OPS_RETURN_IF_ERROR(
-        rt_run_allocate(run, buffer->place, bytes, buffer->alignment, &memory, error));
-  binding->arg.tensor.memory = memory;
+        rt_run_allocate(run, buffer->place, bytes, buffer->alignment, &block, error));
+  binding->arg.tensor.memory = block.memory;
+  binding->arg.tensor.byte_offset = block.offset;
   rt_run_set_type(binding, type, bytes - buffer->padding);
   *out_arg = call->outputs[index] = binding->arg;
   return OPS_OK;

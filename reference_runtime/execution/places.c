@@ -6,31 +6,37 @@
 #include <ops_support/error.h>
 #include <string.h>
 
-static int32_t add_place(rt_places *places, const rt_device *device, int32_t kind,
+static int32_t add_arena(rt_places *places, uint32_t place, const rt_memory_options *options,
                          ops_error *error) {
+  rt_allocator *allocator = places->allocators[place];
+  rt_allocator_set_maximum(allocator, options->maximum);
+  return rt_arena_create(allocator, &options->arena, &places->arenas[place], error);
+}
+
+static int32_t add_place(rt_places *places, const rt_device *device, int32_t kind,
+                         const rt_memory_options *options, ops_error *error) {
   const uint32_t place = rt_place(device, kind);
   OPS_RETURN_IF_ERROR(rt_allocator_create_device(
       device->name, device->provider->memory, device->device, kind, device->info.min_alignment,
       &places->allocators[place], error));
-  return rt_arena_pool_create(places->allocators[place], &places->pools[place], error);
+  return add_arena(places, place, options, error);
 }
 
 int32_t rt_places_init(rt_places *places, rt_device *const *devices, uint32_t device_count,
-                       ops_error *error) {
+                       const rt_memory_options *options, ops_error *error) {
   *places = (rt_places){.devices = devices, .device_count = device_count};
   OPS_RETURN_IF_ERROR(rt_allocator_create_host(&places->allocators[RT_PLACE_HOST], error));
-  OPS_RETURN_IF_ERROR(rt_arena_pool_create(places->allocators[RT_PLACE_HOST],
-                                           &places->pools[RT_PLACE_HOST], error));
+  OPS_RETURN_IF_ERROR(add_arena(places, RT_PLACE_HOST, options, error));
   for (uint32_t i = 0; i < device_count; ++i)
     for (int32_t kind = OPS_MEMORY_HOST + 1; kind < OPS_MEMORY_KIND_COUNT; ++kind)
       if (devices[i]->info.memory_kinds & OPS_MEMORY_BIT(kind))
-        OPS_RETURN_IF_ERROR(add_place(places, devices[i], kind, error));
+        OPS_RETURN_IF_ERROR(add_place(places, devices[i], kind, options, error));
   return OPS_OK;
 }
 
 void rt_places_finish(rt_places *places) {
   for (uint32_t i = 0; i < RT_PLACE_COUNT; ++i) {
-    rt_arena_pool_destroy(places->pools[i]);
+    rt_arena_destroy(places->arenas[i]);
     rt_allocator_destroy(places->allocators[i]);
   }
   *places = (rt_places){0};
@@ -45,6 +51,18 @@ int32_t rt_places_allocator(rt_places *places, uint32_t place, rt_allocator **ou
                        "list",
                        places->devices[rt_place_device(place)]->name,
                        rt_memory_kind_name(rt_place_kind(place)));
+}
+
+int32_t rt_places_arena(rt_places *places, uint32_t place, rt_arena **out_arena,
+                        ops_error *error) {
+  rt_allocator *allocator = NULL;
+  *out_arena = places->arenas[place];
+  return rt_places_allocator(places, place, &allocator, error);
+}
+
+void rt_places_shrink(rt_places *places) {
+  for (uint32_t i = 0; i < RT_PLACE_COUNT; ++i)
+    if (places->arenas[i]) rt_arena_shrink(places->arenas[i]);
 }
 
 int32_t rt_places_copy(rt_places *places, uint32_t from_place, const void *from,

@@ -25,12 +25,11 @@ struct rt_executor {
   rt_executor_counters counters;
 };
 
-// Memory that is freed when the run ends; with free() if there is no allocator.
+// Memory that is given back when the run ends; with free() if there is no arena.
 typedef struct rt_run_memory {
   struct rt_run_memory *next;
-  rt_allocator *allocator;
-  void *memory;
-  uint64_t size;
+  rt_arena *arena;
+  rt_arena_block block;
 } rt_run_memory;
 
 // Where one buffer is in this run.
@@ -43,9 +42,9 @@ typedef struct rt_segment {
   rt_cached_plan *cached;
   const rt_plan *plan;
   rt_prepared_set *set;
-  rt_arena *arenas;      // by number of plan->arenas
-  rt_binding *bindings;  // by buffer
-  uint32_t *events;      // by action: number in the device's stream set
+  rt_arena_block *arenas;  // by number of plan->arenas
+  rt_binding *bindings;    // by buffer
+  uint32_t *events;        // by action: number in the device's stream set
 } rt_segment;
 
 // Gives memory to outputs of a body before they are computed. *out_memory NULL: the run takes
@@ -67,6 +66,7 @@ typedef struct rt_run {
   uint32_t segment_capacity;
   rt_stream_set *streams[RT_MAX_DEVICES];
   rt_run_memory *memory;
+  uint64_t charged;  // bytes of outputs, which count as the session's until the run ends
   rt_bump bump;
   uint64_t copies;
   uint64_t copied_bytes;
@@ -96,7 +96,7 @@ int32_t rt_run_control(rt_run *run, rt_segment *segment, const rt_action *action
 int32_t rt_run_bind(rt_run *run, rt_segment *segment, ops_error *error);
 // Memory of `place` until the end of the run; at least one byte.
 int32_t rt_run_allocate(rt_run *run, uint32_t place, uint64_t size, uint64_t alignment,
-                        void **out_memory, ops_error *error);
+                        rt_arena_block *out_block, ops_error *error);
 // Memory of output number `index`.
 int32_t rt_run_allocate_output(rt_run *run, uint32_t index, uint64_t size, uint64_t alignment,
                                void **out_memory, ops_error *error);

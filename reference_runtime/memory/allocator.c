@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The counted allocator: one table of two sources (the C library, a provider) and one set of
-// counters behind a mutex. The mutex is not held while a source is called.
+// counters behind a mutex. Bytes are counted before they are taken, so that the maximum holds
+// whatever other threads do; the mutex is not held while a source is called.
 #include "memory/allocator.h"
 
 #include <ops_support/error.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct rt_allocator {
   const char *name;
@@ -18,13 +19,6 @@ struct rt_allocator {
   pthread_mutex_t mutex;
   rt_memory_stats stats;
 };
-
-const char *rt_memory_kind_name(int32_t memory_kind) {
-  static const char *const names[OPS_MEMORY_KIND_COUNT] = {"host", "pinned", "device",
-                                                           "shared"};
-  if (memory_kind < 0 || memory_kind >= OPS_MEMORY_KIND_COUNT) return "unknown";
-  return names[memory_kind];
-}
 
 static int32_t create(const rt_allocator *settings, rt_allocator **out_allocator,
                       ops_error *error) {
@@ -62,6 +56,87 @@ void rt_allocator_destroy(rt_allocator *allocator) {
   free(allocator);
 }
 
+void rt_allocator_set_maximum(rt_allocator *allocator, uint64_t bytes) {
+  pthread_mutex_lock(&allocator->mutex);
+  allocator->stats.bytes_maximum = bytes;
+  pthread_mutex_unlock(&allocator->mutex);
+}
+
+// ---- Shortage -------------------------------------------------------------------------------
+
+static void ask_provider(const rt_allocator *allocator, rt_shortage *shortage) {
+  ops_memory_stats stats = {.struct_size = sizeof stats};
+  const ops_memory_api *api = allocator->api;
+  if (!api->stats || api->stats(allocator->device, allocator->kind, &stats, NULL) != OPS_OK)
+    return;
+  const uint64_t used = stats.bytes_in_use;
+  shortage->device_total = stats.bytes_total;
+  shortage->device_free = stats.bytes_total > used ? stats.bytes_total - used : 0;
+  shortage->device_block = stats.bytes_largest_free;
+}
+
+static void ask_system(rt_shortage *shortage) {
+  const long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES),
+             available = sysconf(_SC_AVPHYS_PAGES);
+  if (page <= 0 || total <= 0 || available < 0) return;
+  shortage->device_total = (uint64_t)total * (uint64_t)page;
+  shortage->device_free = (uint64_t)available * (uint64_t)page;
+}
+
+void rt_allocator_shortage(rt_allocator *allocator, uint64_t size, rt_shortage *out_shortage) {
+  const rt_memory_stats stats = rt_allocator_stats(allocator);
+  *out_shortage = (rt_shortage){.name = allocator->name,
+                                .kind = allocator->kind,
+                                .requested = size,
+                                .in_use = stats.bytes_in_use,
+                                .maximum = stats.bytes_maximum};
+  if (allocator->api)
+    ask_provider(allocator, out_shortage);
+  else
+    ask_system(out_shortage);
+}
+
+static int32_t report(rt_allocator *allocator, uint64_t size, ops_error *error) {
+  rt_shortage shortage;
+  rt_allocator_shortage(allocator, size, &shortage);
+  return rt_shortage_report(&shortage, error);
+}
+
+// ---- Counting -------------------------------------------------------------------------------
+
+static int32_t admit(rt_allocator *allocator, uint64_t size, ops_error *error) {
+  rt_memory_stats *stats = &allocator->stats;
+  pthread_mutex_lock(&allocator->mutex);
+  const uint64_t limit = stats->bytes_maximum ? stats->bytes_maximum : UINT64_MAX;
+  const int fits = stats->bytes_in_use <= limit && size <= limit - stats->bytes_in_use;
+  if (fits) stats->bytes_in_use += size;
+  pthread_mutex_unlock(&allocator->mutex);
+  return fits ? OPS_OK : report(allocator, size, error);
+}
+
+// What was admitted is there.
+static void confirm(rt_allocator *allocator, uint64_t allocations) {
+  rt_memory_stats *stats = &allocator->stats;
+  pthread_mutex_lock(&allocator->mutex);
+  stats->allocations += allocations;
+  if (stats->bytes_in_use > stats->bytes_peak) stats->bytes_peak = stats->bytes_in_use;
+  pthread_mutex_unlock(&allocator->mutex);
+}
+
+int32_t rt_allocator_charge(rt_allocator *allocator, uint64_t size, ops_error *error) {
+  OPS_RETURN_IF_ERROR(admit(allocator, size, error));
+  confirm(allocator, 0);
+  return OPS_OK;
+}
+
+void rt_allocator_discharge(rt_allocator *allocator, uint64_t size) {
+  pthread_mutex_lock(&allocator->mutex);
+  allocator->stats.bytes_in_use -= size;
+  pthread_mutex_unlock(&allocator->mutex);
+}
+
+// ---- Allocating -----------------------------------------------------------------------------
+
 static int32_t take(rt_allocator *allocator, uint64_t size, uint64_t alignment, int32_t usage,
                     void **out_memory, ops_error *error) {
   *out_memory = NULL;
@@ -74,57 +149,33 @@ static int32_t take(rt_allocator *allocator, uint64_t size, uint64_t alignment, 
   return OPS_ERROR_OUT_OF_MEMORY;
 }
 
-// The numbers that an out-of-memory report needs, from the provider where it keeps them.
-static int32_t report_exhausted(rt_allocator *allocator, uint64_t size, ops_error *error) {
-  ops_memory_stats stats = {.struct_size = sizeof stats};
-  const ops_memory_api *api = allocator->api;
-  const int known = api && api->stats &&
-                    api->stats(allocator->device, allocator->kind, &stats, NULL) == OPS_OK &&
-                    stats.bytes_total;
-  char detail[160] = "";
-  if (known) {
-    const uint64_t used = stats.bytes_in_use;
-    const uint64_t left = stats.bytes_total > used ? stats.bytes_total - used : 0;
-    snprintf(detail, sizeof detail, ", %llu of %llu bytes free, largest free block %llu",
-             (unsigned long long)left, (unsigned long long)stats.bytes_total,
-             (unsigned long long)(stats.bytes_largest_free ? stats.bytes_largest_free : left));
-  }
-  return ops_error_set(
-      error, OPS_ERROR_OUT_OF_MEMORY,
-      "%s memory of %s is exhausted: %llu bytes requested, %llu in use by this "
-      "session%s; use smaller inputs, or a provider with more memory",
-      rt_memory_kind_name(allocator->kind), allocator->name, (unsigned long long)size,
-      (unsigned long long)rt_allocator_stats(allocator).bytes_in_use, detail);
-}
-
 int32_t rt_allocator_allocate(rt_allocator *allocator, uint64_t size, uint64_t alignment,
                               int32_t usage, void **out_memory, ops_error *error) {
+  *out_memory = NULL;
   if (alignment < allocator->min_alignment) alignment = allocator->min_alignment;
-  const int32_t status = take(allocator, size, alignment, usage, out_memory, error);
-  if (status == OPS_ERROR_OUT_OF_MEMORY) return report_exhausted(allocator, size, error);
-  if (status != OPS_OK) return status;
-  if (!*out_memory)
-    return ops_error_set(error, OPS_ERROR_INTERNAL,
-                         "provider %s: allocate answered OK without memory", allocator->name);
-  pthread_mutex_lock(&allocator->mutex);
-  rt_memory_stats *stats = &allocator->stats;
-  stats->bytes_in_use += size;
-  stats->allocations++;
-  if (stats->bytes_in_use > stats->bytes_peak) stats->bytes_peak = stats->bytes_in_use;
-  pthread_mutex_unlock(&allocator->mutex);
-  return OPS_OK;
+  OPS_RETURN_IF_ERROR(admit(allocator, size, error));
+  int32_t status = take(allocator, size, alignment, usage, out_memory, error);
+  if (status == OPS_OK && !*out_memory)
+    status = ops_error_set(error, OPS_ERROR_INTERNAL,
+                           "provider %s: allocate answered OK without memory", allocator->name);
+  if (status == OPS_OK) {
+    confirm(allocator, 1);
+    return OPS_OK;
+  }
+  rt_allocator_discharge(allocator, size);
+  return status == OPS_ERROR_OUT_OF_MEMORY ? report(allocator, size, error) : status;
 }
 
 void rt_allocator_free(rt_allocator *allocator, void *memory, uint64_t size) {
   if (!memory) return;
-  pthread_mutex_lock(&allocator->mutex);
-  allocator->stats.bytes_in_use -= size;
-  pthread_mutex_unlock(&allocator->mutex);
   if (allocator->api)
     allocator->api->free(allocator->device, allocator->kind, memory);
   else
     free(memory);
+  rt_allocator_discharge(allocator, size);
 }
+
+// ---- Numbers --------------------------------------------------------------------------------
 
 rt_memory_stats rt_allocator_stats(rt_allocator *allocator) {
   pthread_mutex_lock(&allocator->mutex);
@@ -139,4 +190,12 @@ const char *rt_allocator_name(const rt_allocator *allocator) {
 
 int32_t rt_allocator_kind(const rt_allocator *allocator) {
   return allocator->kind;
+}
+
+uint64_t rt_allocator_min_alignment(const rt_allocator *allocator) {
+  return allocator->min_alignment;
+}
+
+int rt_allocator_is_host(const rt_allocator *allocator) {
+  return allocator->api == NULL;
 }

@@ -153,13 +153,26 @@ int32_t opsrt_session_memory(const opsrt_session *session, uint64_t index,
   rt_executor_memory_at(session->executor, (uint32_t)index, &memory);
   *out_memory = (opsrt_memory){.device = memory.device,
                                .kind = memory.kind,
-                               .bytes_in_use = memory.bytes_in_use,
-                               .bytes_peak = memory.bytes_peak,
-                               .allocations = memory.allocations,
+                               .bytes_in_use = memory.memory.bytes_in_use,
+                               .bytes_peak = memory.memory.bytes_peak,
+                               .allocations = memory.memory.allocations,
+                               .bytes_maximum = memory.memory.bytes_maximum,
+                               .arena_in_use = memory.arena.bytes_in_use,
+                               .arena_peak = memory.arena.bytes_peak,
+                               .arena_reserved = memory.arena.bytes_reserved,
+                               .arena_reserved_peak = memory.arena.bytes_reserved_peak,
+                               .arena_largest_free = memory.arena.largest_free,
+                               .arena_blocks = memory.arena.blocks,
+                               .arena_extensions = memory.arena.extensions,
+                               .arena_releases = memory.arena.releases,
                                .planned = memory.plan.planned,
                                .naive = memory.plan.naive,
                                .lower_bound = memory.plan.lower_bound};
   return OPS_OK;
+}
+
+void opsrt_session_memory_shrink(opsrt_session *session) {
+  rt_executor_shrink(session->executor);
 }
 
 void opsrt_session_counters(const opsrt_session *session, opsrt_counters *out_counters) {

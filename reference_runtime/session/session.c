@@ -107,8 +107,19 @@ static int32_t prepare(opsrt_session *session, const opsrt_session_options *opti
   return rt_session_optimize(session, options, keep_opsets, error);
 }
 
+static int32_t check_options(const opsrt_session_options *options, ops_error *error) {
+  if (options->arena_extend != OPSRT_ARENA_SAME_AS_REQUESTED &&
+      options->arena_extend != OPSRT_ARENA_NEXT_POWER_OF_TWO)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "arena_extend is %d; expected OPSRT_ARENA_SAME_AS_REQUESTED or "
+                         "OPSRT_ARENA_NEXT_POWER_OF_TWO",
+                         options->arena_extend);
+  return OPS_OK;
+}
+
 static int32_t build(opsrt_session *session, const opsrt_session_options *options,
                      ops_error *error) {
+  OPS_RETURN_IF_ERROR(check_options(options, error));
   OPS_RETURN_IF_ERROR(prepare(session, options, 0, error));
   OPS_RETURN_IF_ERROR(rt_session_place(session, session->graph, options->expand_functions,
                                        &session->partition, error));
@@ -119,7 +130,10 @@ static int32_t build(opsrt_session *session, const opsrt_session_options *option
       .device_count = session->device_count,
       .profile = session->profile,
       .no_reuse = options->no_memory_reuse,
-      .max_plans = options->max_plans ? options->max_plans : DEFAULT_MAX_PLANS};
+      .max_plans = options->max_plans ? options->max_plans : DEFAULT_MAX_PLANS,
+      .memory = {.arena = {.extend = options->arena_extend, .initial = options->arena_initial},
+                 .maximum = options->memory_maximum,
+                 .shrink_after_run = options->shrink_after_run}};
   OPS_RETURN_IF_ERROR(rt_executor_create(&executor, &session->executor, error));
   OPS_RETURN_IF_ERROR(rt_session_describe(session, error));
   return warm_up_static(session, error);

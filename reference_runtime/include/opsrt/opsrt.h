@@ -55,6 +55,11 @@ int32_t opsrt_model_write_node(const char *path, const ops_node *node, ops_error
 
 // ---- Sessions -------------------------------------------------------------------------------
 
+// How much an arena takes from the system when a run needs more than it has: just that, or a
+// power of two that also doubles what the arena has, so that it grows seldom.
+#define OPSRT_ARENA_SAME_AS_REQUESTED 0
+#define OPSRT_ARENA_NEXT_POWER_OF_TWO 1
+
 // A provider to load. A name without '/' is looked for in the working directory, the provider
 // folder and the loader path, as "x" and as "libops_x.so".
 typedef struct opsrt_provider_spec {
@@ -86,6 +91,13 @@ typedef struct opsrt_session_options {
   int32_t
       verbosity;    // of providers on stderr: 0 warnings, 1 also news, 2 everything, -1 errors
   int32_t explain;  // 1: keep what each pass did and nearly did, and prove the graph after it
+  // Memory of each device and kind. What the maximum does not allow fails with OUT_OF_MEMORY: a
+  // model cannot take the machine. What providers allocate inside their kernels, and strings
+  // and sequences, are not counted.
+  uint64_t memory_maximum;   // bytes that the session may hold; 0: as much as there is
+  int32_t arena_extend;      // how an arena grows: OPSRT_ARENA_…
+  int32_t shrink_after_run;  // 1: what no run uses goes back to the system when a run ends
+  uint64_t arena_initial;    // bytes that an arena begins with, at least
 } opsrt_session_options;
 
 // Fails with IO, INVALID_MODEL, NOT_FOUND (no such provider), UNSUPPORTED (a node that nobody
@@ -215,22 +227,34 @@ typedef struct opsrt_placement {
 uint64_t opsrt_session_placement_count(const opsrt_session *session);
 const opsrt_placement *opsrt_session_placement(const opsrt_session *session, uint64_t index);
 
-// Memory of one device and kind. `planned`, `naive` and `lower_bound` describe the activations
-// of the plan used last: with reuse, without reuse, and the largest sum alive at once.
+// Memory of one device and kind: all that the session holds, the arena that runs take their
+// activations from, and the plan used last. `planned`, `naive` and `lower_bound` are the bytes
+// of its activations with reuse, without reuse, and the largest sum alive at once.
 typedef struct opsrt_memory {
-  const char *device;  // "host", or the provider's name
-  int32_t kind;        // OPS_MEMORY_…
-  uint64_t bytes_in_use;
+  const char *device;     // "host", or the provider's name
+  int32_t kind;           // OPS_MEMORY_…
+  uint64_t bytes_in_use;  // arena, weights in another form than the model's, outputs of runs
   uint64_t bytes_peak;
-  uint64_t allocations;  // made so far
+  uint64_t allocations;  // from the system or the provider, so far
   uint64_t planned;
   uint64_t naive;
   uint64_t lower_bound;
+  uint64_t bytes_maximum;   // 0: none
+  uint64_t arena_in_use;    // by runs in progress
+  uint64_t arena_peak;      // of arena_in_use
+  uint64_t arena_reserved;  // part of bytes_in_use
+  uint64_t arena_reserved_peak;
+  uint64_t arena_largest_free;  // bytes of the largest free piece
+  uint64_t arena_blocks;        // handed out so far
+  uint64_t arena_extensions;    // so far
+  uint64_t arena_releases;      // regions given back so far
 } opsrt_memory;
 
 uint64_t opsrt_session_memory_count(const opsrt_session *session);
 int32_t opsrt_session_memory(const opsrt_session *session, uint64_t index,
                              opsrt_memory *out_memory);
+// Gives memory that no run uses back to the system. Any thread, at any time.
+void opsrt_session_memory_shrink(opsrt_session *session);
 
 // Counters since the session was created.
 typedef struct opsrt_counters {

@@ -118,9 +118,9 @@ int32_t cpu_conv_execute(const ops_prepared *prepared, const ops_execute_request
   if (own->base.plan) {
     if (own->base.starts_with_residual)
       cpu_chain_start(prepared->kernel->device, chain, request, own->count);
-    OPS_RETURN_IF_ERROR(
-        cpu_dnnl_plan_run(own->base.plan, cpu_in_data(request, 0), cpu_in_data(request, 1),
-                          bias, cpu_out_data(request, 0), cpu_workspace(request), error));
+    OPS_RETURN_IF_ERROR(cpu_split_run(own->base.plan, cpu_in_data(request, 0),
+                                      cpu_in_data(request, 1), bias, cpu_out_data(request, 0),
+                                      cpu_workspace(request), error));
   } else {
     fill_bias(own, bias, cpu_out_data(request, 0));
   }

@@ -234,6 +234,7 @@ static void normalization(void **state) {
 
 typedef struct conv_case {
   const char *op;
+  int32_t plain;  // 1: neither strides nor pads
   int64_t groups;
   int32_t rank;
   int64_t x[5], w[5], filters;
@@ -241,15 +242,25 @@ typedef struct conv_case {
 
 static void convolutions(void **state) {
   static const conv_case cases[] = {
-      {"Conv", 1, 4, {2, 3, 9, 8}, {20, 3, 3, 2}, 20},
-      {"Conv", 1, 4, {1, 37, 5, 6}, {24, 37, 1, 1}, 24},
-      {"Conv", 18, 4, {2, 18, 9, 8}, {18, 1, 3, 3}, 18},
-      {"Conv", 2, 4, {1, 32, 6, 6}, {64, 16, 3, 3}, 64},
-      {"Conv", 3, 4, {1, 15, 6, 6}, {6, 5, 3, 3}, 6},
-      {"Conv", 1, 3, {2, 5, 19}, {7, 5, 3}, 7},
-      {"Conv", 1, 5, {1, 4, 5, 6, 7}, {3, 4, 2, 3, 3}, 3},
-      {"ConvTranspose", 1, 4, {2, 24, 5, 6}, {24, 10, 2, 2}, 10},
-      {"ConvTranspose", 2, 4, {1, 8, 5, 6}, {8, 3, 3, 3}, 6},
+      {"Conv", 0, 1, 4, {2, 3, 9, 8}, {20, 3, 3, 2}, 20},
+      {"Conv", 0, 1, 4, {1, 37, 5, 6}, {24, 37, 1, 1}, 24},
+      {"Conv", 0, 18, 4, {2, 18, 9, 8}, {18, 1, 3, 3}, 18},
+      {"Conv", 0, 2, 4, {1, 32, 6, 6}, {64, 16, 3, 3}, 64},
+      {"Conv", 0, 3, 4, {1, 15, 6, 6}, {6, 5, 3, 3}, 6},
+      {"Conv", 0, 1, 3, {2, 5, 19}, {7, 5, 3}, 7},
+      {"Conv", 0, 1, 5, {1, 4, 5, 6, 7}, {3, 4, 2, 3, 3}, 3},
+      {"ConvTranspose", 0, 1, 4, {2, 24, 5, 6}, {24, 10, 2, 2}, 10},
+      {"ConvTranspose", 0, 2, 4, {1, 8, 5, 6}, {8, 3, 3, 3}, 6},
+      // Large enough to be cut into images, rows, pixels.
+      {"Conv", 0, 1, 4, {3, 40, 13, 12}, {48, 40, 3, 3}, 48},
+      {"Conv", 0, 1, 4, {1, 96, 15, 16}, {80, 96, 4, 3}, 80},
+      {"Conv", 0, 2, 4, {1, 64, 27, 16}, {64, 32, 5, 3}, 64},
+      {"Conv", 1, 1, 4, {1, 200, 9, 9}, {120, 200, 1, 1}, 120},
+      {"Conv", 1, 1, 3, {1, 80, 90}, {80, 80, 5}, 80},
+      {"Conv", 1, 1, 5, {1, 24, 1, 20, 10}, {32, 24, 1, 3, 3}, 32},
+      {"ConvTranspose", 0, 1, 4, {1, 64, 11, 12}, {64, 40, 5, 4}, 40},
+      {"ConvTranspose", 1, 1, 4, {1, 64, 15, 16}, {64, 64, 2, 2}, 64},
+      {"ConvTranspose", 0, 1, 4, {1, 96, 14, 16}, {96, 80, 2, 2}, 80},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
     for (int constant = 0; constant < 2; ++constant) {
@@ -261,8 +272,10 @@ static void convolutions(void **state) {
       test_node node;
       test_node_init(&node, c->op, 11);
       test_add_int(&node, "group", c->groups);
-      if (c->rank == 4) test_add_ints(&node, "strides", 2, (const int64_t[]){2, 1});
-      if (c->rank == 4) test_add_ints(&node, "pads", 4, (const int64_t[]){1, 0, 1, 1});
+      if (c->rank == 4 && !c->plain)
+        test_add_ints(&node, "strides", 2, (const int64_t[]){2, 1});
+      if (c->rank == 4 && !c->plain)
+        test_add_ints(&node, "pads", 4, (const int64_t[]){1, 0, 1, 1});
       expect_same(*state, &node, inputs, 3, 0);
       TEST_DROP(&x, &w, &bias);
     }

@@ -186,9 +186,49 @@ static void matrix_products(void **state) {
     check_matmul(test, 2, 33, 65, 17, 1, constant);
     check_matmul(test, 2, 130, 129, 131, 1, constant);  // spread over threads
     check_matmul(test, 3, 130, 129, 131, 0, constant);
+    check_matmul(test, 1, 1, 1000, 1700, 1, constant);
+    check_matmul(test, 1, 230, 150, 70, 1, constant);
+    check_matmul(test, 1, 3000, 40, 15, 1, constant);
+    check_matmul(test, 2, 30, 400, 90, 0, constant);
     check_matmul(test, 2, 3, 0, 4, 1, constant);
     check_matmul(test, 0, 3, 2, 4, 1, constant);
     check_matmul(test, 2, 0, 2, 4, 0, constant);
+  }
+}
+
+static void check_gemm(test_device *test, int64_t m, int64_t n, int64_t k, int left, int right,
+                       int constant) {
+  test_node node;
+  test_node_init(&node, "Gemm", 13);
+  test_add_int(&node, "transA", left);
+  test_add_int(&node, "transB", right);
+  test_tensor a =
+      left ? test_random(1, 1, TEST_DIMS(k, m)) : test_random(1, 1, TEST_DIMS(m, k));
+  test_tensor b =
+      right ? test_random(2, 1, TEST_DIMS(n, k)) : test_random(2, 1, TEST_DIMS(k, n));
+  test_tensor c = test_random(3, 1, TEST_DIMS(n));
+  b.constant = constant;
+  const test_tensor *inputs[3] = {&a, &b, &c};
+  test_tensor y = test_compute(test, &node, inputs, 3, OPS_TYPE_FLOAT);
+  assert_int_equal(y.count, m * n);
+  for (int64_t at = 0; at < y.count; ++at) {
+    const int64_t i = at / n, j = at % n;
+    float sum = test_floats(&c)[j];
+    for (int64_t l = 0; l < k; ++l)
+      sum += test_floats(&a)[left ? l * m + i : i * k + l] *
+             test_floats(&b)[right ? j * k + l : l * n + j];
+    if (test_floats(&y)[at] != sum)
+      fail_msg("%d %d: element %lld, %lld", left, right, (long long)i, (long long)j);
+  }
+  TEST_DROP(&a, &b, &c, &y);
+}
+
+// Large enough to be cut into columns or rows.
+static void gemms(void **state) {
+  for (int variant = 0; variant < 8; ++variant) {
+    const int left = variant & 1, right = variant >> 1 & 1, constant = variant >> 2;
+    check_gemm(*state, 37, 333, 140, left, right, constant);
+    check_gemm(*state, 331, 50, 131, left, right, constant);
   }
 }
 
@@ -393,6 +433,7 @@ int main(void) {
       TEST_ON_DEVICE(broadcasting),
       TEST_ON_DEVICE(integer_division),
       TEST_ON_DEVICE(matrix_products),
+      TEST_ON_DEVICE(gemms),
       TEST_ON_DEVICE(pooling),
       TEST_ON_DEVICE(gather_checks_first),
       cmocka_unit_test(workers_do_not_matter),

@@ -16,7 +16,6 @@ void omp_set_num_threads(int count);
 struct cpu_dnnl {
   const ops_device *device;
   dnnl_engine_t engine;
-  int workers;
 };
 
 // The tensors of a plan. The user's side is plain, the primitive's side is as it likes.
@@ -42,14 +41,8 @@ typedef struct run_state {
 
 #define RUN_STATES 4
 
-// Products (a tenth of a millisecond of one core) from which a plan is spread over threads.
-// After each parallel loop every libgomp thread spins for milliseconds before it sleeps; on a
-// machine with other work to do that costs more than sharing a small primitive saves.
-static const double kWorthSharing = 4e6;
-
 struct cpu_dnnl_plan {
   const ops_device *device;
-  int threads;  // of OpenMP, whenever oneDNN works for the plan
   dnnl_memory_desc_t descs[TENSOR_COUNT];
   int32_t has_bias;
   step steps[STEP_COUNT];
@@ -63,6 +56,7 @@ struct cpu_dnnl_plan {
 
 struct cpu_pack {
   struct cpu_pack *next;
+  int64_t first;  // element of the constant with which the packed part begins
   ops_packed *packed;
   void *memory;
   dnnl_memory_desc_t desc;
@@ -80,15 +74,15 @@ static int32_t check(dnnl_status_t status, const char *what, ops_error *error) {
 
 #define CHECK(call, what) OPS_RETURN_IF_ERROR(check((call), (what), error))
 
-// Sets the caller's number of OpenMP threads to that of the plan; returns what it was.
-static int enter(const cpu_dnnl_plan *plan) {
+// Sets the calling thread's number of OpenMP threads to one; returns what it was.
+static int enter(void) {
   const int saved = omp_get_max_threads();
-  if (saved != plan->threads) omp_set_num_threads(plan->threads);
+  if (saved != 1) omp_set_num_threads(1);
   return saved;
 }
 
-static void leave(const cpu_dnnl_plan *plan, int saved) {
-  if (saved != plan->threads) omp_set_num_threads(saved);
+static void leave(int saved) {
+  if (saved != 1) omp_set_num_threads(saved);
 }
 
 // ---- Engine ---------------------------------------------------------------------------------
@@ -99,8 +93,6 @@ int32_t cpu_dnnl_create(const ops_device *device, cpu_dnnl **out_dnnl, ops_error
   if (!dnnl)
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "cpu: no memory for an engine");
   dnnl->device = device;
-  dnnl->workers = device->api->worker_count(device->host);
-  if (dnnl->workers < 1) dnnl->workers = 1;
   const int32_t status =
       check(dnnl_engine_create(&dnnl->engine, dnnl_cpu, 0), "creating an engine", error);
   if (status != OPS_OK) {
@@ -200,10 +192,12 @@ void cpu_packs_finish(cpu_packs *packs) {
   pthread_mutex_destroy(&packs->mutex);
 }
 
-// A name that two memory descriptors share only if they are the same layout.
-static void packing_name(const dnnl_memory_desc_t *desc, char *out_name, size_t size) {
+// A name that two memory descriptors share only if they are the same layout of the same part.
+static void packing_name(const dnnl_memory_desc_t *desc, int64_t first, char *out_name,
+                         size_t size) {
   const dnnl_blocking_desc_t *blocking = &desc->format_desc.blocking;
-  size_t used = (size_t)snprintf(out_name, size, "dnnl/%d", (int)desc->format_kind);
+  size_t used = (size_t)snprintf(out_name, size, "dnnl/%d+%lld", (int)desc->format_kind,
+                                 (long long)first);
 #define PUT(...) \
   if (used < size) used += (size_t)snprintf(out_name + used, size - used, __VA_ARGS__)
   for (int i = 0; i < desc->ndims; ++i)
@@ -244,7 +238,7 @@ static int32_t fill_pack(const cpu_dnnl_plan *plan, const ops_constant *weights,
                          struct cpu_pack *pack, ops_error *error) {
   const ops_device *device = plan->device;
   char name[512];
-  packing_name(&plan->descs[WEIGHTS], name, sizeof name);
+  packing_name(&plan->descs[WEIGHTS], pack->first, name, sizeof name);
   const ops_str packing = {name, strlen(name)};
   int32_t fill = 0;
   OPS_RETURN_IF_ERROR(
@@ -252,19 +246,20 @@ static int32_t fill_pack(const cpu_dnnl_plan *plan, const ops_constant *weights,
                                   dnnl_memory_desc_get_size(&plan->descs[WEIGHTS]), 64,
                                   &pack->packed, &pack->memory, &fill, error));
   if (!fill) return OPS_OK;
-  const dnnl_status_t status = execute_reorder(
-      device->dnnl, &plan->steps[REORDER_WEIGHTS], &plan->descs[USER_WEIGHTS],
-      ops_tensor_data(&weights->dense.tensor), &plan->descs[WEIGHTS], pack->memory);
+  const dnnl_status_t status =
+      execute_reorder(device->dnnl, &plan->steps[REORDER_WEIGHTS], &plan->descs[USER_WEIGHTS],
+                      (float *)ops_tensor_data(&weights->dense.tensor) + pack->first,
+                      &plan->descs[WEIGHTS], pack->memory);
   device->api->packed_commit(device->host, pack->packed);
   if (status == dnnl_success) return OPS_OK;
   device->api->packed_release(device->host, pack->packed);
   return check(status, "packing weights", error);
 }
 
-static int32_t find_pack(const cpu_dnnl_plan *plan, const ops_constant *weights,
+static int32_t find_pack(const cpu_dnnl_plan *plan, const ops_constant *weights, int64_t first,
                          cpu_packs *packs, const void **out_memory, ops_error *error) {
   for (struct cpu_pack *pack = packs->first; pack; pack = pack->next)
-    if (dnnl_memory_desc_equal(&pack->desc, &plan->descs[WEIGHTS])) {
+    if (pack->first == first && dnnl_memory_desc_equal(&pack->desc, &plan->descs[WEIGHTS])) {
       *out_memory = pack->memory;
       return OPS_OK;
     }
@@ -272,6 +267,7 @@ static int32_t find_pack(const cpu_dnnl_plan *plan, const ops_constant *weights,
   if (!pack)
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "cpu: no memory for packed weights");
   pack->desc = plan->descs[WEIGHTS];
+  pack->first = first;
   const int32_t status = fill_pack(plan, weights, pack, error);
   if (status != OPS_OK) {
     cpu_free(plan->device, pack);
@@ -284,11 +280,11 @@ static int32_t find_pack(const cpu_dnnl_plan *plan, const ops_constant *weights,
 }
 
 // Packs constant weights, after which the plan needs no reorder of them.
-static int32_t pack_weights(cpu_dnnl_plan *plan, const ops_constant *weights, cpu_packs *packs,
-                            ops_error *error) {
+static int32_t pack_weights(cpu_dnnl_plan *plan, const ops_constant *weights, int64_t first,
+                            cpu_packs *packs, ops_error *error) {
   if (!weights || !plan->steps[REORDER_WEIGHTS].primitive) return OPS_OK;
   pthread_mutex_lock(&packs->mutex);
-  const int32_t status = find_pack(plan, weights, packs, &plan->packed, error);
+  const int32_t status = find_pack(plan, weights, first, packs, &plan->packed, error);
   pthread_mutex_unlock(&packs->mutex);
   if (status != OPS_OK) return status;
   finish_plan_step(&plan->steps[REORDER_WEIGHTS]);
@@ -379,8 +375,8 @@ static int32_t init_state(const cpu_dnnl_plan *plan, run_state *state, ops_error
 }
 
 // Everything after the main primitive's descriptor.
-static int32_t complete(cpu_dnnl_plan *plan, const ops_constant *weights, cpu_packs *packs,
-                        ops_error *error) {
+static int32_t complete(cpu_dnnl_plan *plan, const ops_constant *weights, int64_t first,
+                        cpu_packs *packs, ops_error *error) {
   step *main_step = &plan->steps[MAIN];
   plan->descs[SOURCE] = *dnnl_primitive_desc_query_md(main_step->desc, dnnl_query_src_md, 0);
   plan->descs[WEIGHTS] =
@@ -389,7 +385,7 @@ static int32_t complete(cpu_dnnl_plan *plan, const ops_constant *weights, cpu_pa
   dnnl_primitive_desc_query(main_step->desc, dnnl_query_impl_info_str, 0, &plan->name);
   OPS_RETURN_IF_ERROR(finish_step(main_step, error));
   OPS_RETURN_IF_ERROR(make_reorders(plan, error));
-  OPS_RETURN_IF_ERROR(pack_weights(plan, weights, packs, error));
+  OPS_RETURN_IF_ERROR(pack_weights(plan, weights, first, packs, error));
   OPS_RETURN_IF_ERROR(lay_out(plan, error));
   return init_state(plan, &plan->states[0], error);
 }
@@ -517,11 +513,13 @@ static int32_t describe_matmul(cpu_dnnl_plan *plan, const cpu_dnnl_matmul *matmu
   const int skip = matmul->batch == 1, rank = skip ? 2 : 3;
   const int64_t a_dims[3] = {matmul->batch, m, k}, b_dims[3] = {matmul->batch, k, n},
                 y_dims[3] = {matmul->batch, m, n}, bias_dims[3] = {1, 1, n};
-  const int64_t a_strides[3] = {m * k, matmul->a_transposed ? 1 : k,
-                                matmul->a_transposed ? m : 1};
-  const int64_t b_strides[3] = {k * n, matmul->b_transposed ? 1 : n,
+  const int64_t rows = matmul->rows ? matmul->rows : m;
+  const int64_t columns = matmul->columns ? matmul->columns : n;
+  const int64_t a_strides[3] = {rows * k, matmul->a_transposed ? 1 : k,
+                                matmul->a_transposed ? rows : 1};
+  const int64_t b_strides[3] = {k * columns, matmul->b_transposed ? 1 : columns,
                                 matmul->b_transposed ? k : 1};
-  const int64_t y_strides[3] = {m * n, n, 1}, bias_strides[3] = {n, n, 1};
+  const int64_t y_strides[3] = {rows * columns, columns, 1}, bias_strides[3] = {n, n, 1};
   dnnl_memory_desc_t weights;
   dnnl_memory_desc_t *descs = plan->descs;
   OPS_RETURN_IF_ERROR(
@@ -541,20 +539,18 @@ static int32_t describe_matmul(cpu_dnnl_plan *plan, const cpu_dnnl_matmul *matmu
   return describe_main(plan, &desc, &matmul->post, error);
 }
 
-static int32_t create_plan(const ops_device *device, int32_t has_bias, double products,
-                           cpu_dnnl_plan **out_plan, ops_error *error) {
+static int32_t create_plan(const ops_device *device, int32_t has_bias, cpu_dnnl_plan **out_plan,
+                           ops_error *error) {
   cpu_dnnl_plan *plan = cpu_alloc(device, sizeof *plan);
   *out_plan = plan;
   if (!plan) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "cpu: no memory for a plan");
   plan->device = device;
-  plan->threads = products < kWorthSharing ? 1 : device->dnnl->workers;
   plan->has_bias = has_bias;
   plan->name = "";
   return OPS_OK;
 }
 
-// Each input of a transposed convolution, each output of a plain one, meets every tap.
-static double count_products(const cpu_dnnl_conv *conv) {
+double cpu_dnnl_conv_products(const cpu_dnnl_conv *conv) {
   double products = (double)conv->batch * (double)conv->in_channels *
                     (double)conv->out_channels / (double)conv->groups;
   for (int i = 0; i < conv->spatial; ++i)
@@ -572,27 +568,24 @@ static int32_t deliver(int32_t status, cpu_dnnl_plan **plan) {
 }
 
 int32_t cpu_dnnl_plan_conv(const ops_device *device, const cpu_dnnl_conv *conv,
-                           const ops_constant *weights, cpu_packs *packs,
+                           const ops_constant *weights, int64_t first, cpu_packs *packs,
                            cpu_dnnl_plan **out_plan, ops_error *error) {
-  OPS_RETURN_IF_ERROR(
-      create_plan(device, conv->has_bias, count_products(conv), out_plan, error));
-  const int saved = enter(*out_plan);
+  OPS_RETURN_IF_ERROR(create_plan(device, conv->has_bias, out_plan, error));
+  const int saved = enter();
   int32_t status = describe_conv(*out_plan, conv, error);
-  if (status == OPS_OK) status = complete(*out_plan, weights, packs, error);
-  leave(*out_plan, saved);
+  if (status == OPS_OK) status = complete(*out_plan, weights, first, packs, error);
+  leave(saved);
   return deliver(status, out_plan);
 }
 
 int32_t cpu_dnnl_plan_matmul(const ops_device *device, const cpu_dnnl_matmul *matmul,
-                             const ops_constant *weights, cpu_packs *packs,
+                             const ops_constant *weights, int64_t first, cpu_packs *packs,
                              cpu_dnnl_plan **out_plan, ops_error *error) {
-  const double products =
-      (double)matmul->batch * (double)matmul->m * (double)matmul->n * (double)matmul->k;
-  OPS_RETURN_IF_ERROR(create_plan(device, matmul->has_bias, products, out_plan, error));
-  const int saved = enter(*out_plan);
+  OPS_RETURN_IF_ERROR(create_plan(device, matmul->has_bias, out_plan, error));
+  const int saved = enter();
   int32_t status = describe_matmul(*out_plan, matmul, weights != NULL, error);
-  if (status == OPS_OK) status = complete(*out_plan, weights, packs, error);
-  leave(*out_plan, saved);
+  if (status == OPS_OK) status = complete(*out_plan, weights, first, packs, error);
+  leave(saved);
   return deliver(status, out_plan);
 }
 
@@ -678,9 +671,9 @@ int32_t cpu_dnnl_plan_run(const cpu_dnnl_plan *plan, const void *source, const v
   run_state spare = {.busy = ATOMIC_FLAG_INIT};
   run_state *own = borrow(plan);
   run_state *state = own ? own : &spare;
-  const int saved = enter(plan);
+  const int saved = enter();
   const int32_t status = run_with(plan, state, user, workspace, error);
-  leave(plan, saved);
+  leave(saved);
   if (own)
     atomic_flag_clear_explicit(&own->busy, memory_order_release);
   else

@@ -7,9 +7,8 @@
 // the plan is made, into memory that sessions share. A plan is immutable; concurrent runs of it
 // each borrow a run state (oneDNN's memory and stream objects) and use the caller's workspace.
 //
-// Whatever the caller's own setting is, oneDNN is called with the plan's number of OpenMP
-// threads, because a primitive must run with the number that it was made for: one if the plan
-// is small, else as many as the host has workers.
+// Whatever the caller's own setting is, oneDNN is called with one OpenMP thread: what is large
+// enough for several is cut into plans that the host's workers run (dnnl_split.h).
 #ifndef CPU_DNNL_GLUE_H_
 #define CPU_DNNL_GLUE_H_
 
@@ -67,17 +66,24 @@ typedef struct cpu_dnnl_matmul {
   int32_t a_transposed;  // stored [k, m]
   int32_t b_transposed;  // stored [n, k]
   int32_t has_bias;      // a vector of n
+  int64_t rows;          // of A and Y as stored, at least m; 0: m
+  int64_t columns;       // of B and Y as stored, at least n; 0: n
   cpu_dnnl_post post;
 } cpu_dnnl_matmul;
 
 typedef struct cpu_dnnl_plan cpu_dnnl_plan;
 
+// Products of single elements that are summed: each input of a transposed convolution, each
+// output of a plain one, meets every tap.
+double cpu_dnnl_conv_products(const cpu_dnnl_conv *conv);
+
 // `weights` is the constant content of the second operand, or NULL if it arrives with each run.
+// The plan's operand begins with element `first` of it.
 int32_t cpu_dnnl_plan_conv(const ops_device *device, const cpu_dnnl_conv *conv,
-                           const ops_constant *weights, cpu_packs *packs,
+                           const ops_constant *weights, int64_t first, cpu_packs *packs,
                            cpu_dnnl_plan **out_plan, ops_error *error);
 int32_t cpu_dnnl_plan_matmul(const ops_device *device, const cpu_dnnl_matmul *matmul,
-                             const ops_constant *weights, cpu_packs *packs,
+                             const ops_constant *weights, int64_t first, cpu_packs *packs,
                              cpu_dnnl_plan **out_plan, ops_error *error);
 void cpu_dnnl_plan_destroy(cpu_dnnl_plan *plan);  // accepts NULL
 

@@ -23,20 +23,20 @@ void cpu_dnnl_kernel_destroy(ops_kernel *kernel) {
 }
 
 void cpu_dnnl_prepared_destroy(ops_prepared *prepared) {
-  cpu_dnnl_plan_destroy(((cpu_dnnl_prepared *)prepared)->plan);
+  cpu_split_destroy(((cpu_dnnl_prepared *)prepared)->plan);
 }
 
-static void state_plan(const cpu_dnnl_plan *plan, ops_prepare_reply *reply) {
-  reply->workspace_size = cpu_dnnl_plan_workspace(plan);
+static void state_plan(const cpu_split *plan, ops_prepare_reply *reply) {
+  reply->workspace_size = cpu_split_workspace(plan);
   reply->workspace_alignment = 64;
-  reply->implementation = cpu_dnnl_plan_name(plan);
+  reply->implementation = cpu_split_name(plan);
 }
 
 int32_t cpu_dnnl_prepare_conv(cpu_dnnl_kernel *kernel, const cpu_dnnl_conv *conv,
                               cpu_dnnl_prepared *prepared, ops_prepare_reply *reply,
                               ops_error *error) {
-  OPS_RETURN_IF_ERROR(cpu_dnnl_plan_conv(kernel->base.device, conv, kernel->weights,
-                                         &kernel->packs, &prepared->plan, error));
+  OPS_RETURN_IF_ERROR(cpu_split_conv(kernel->base.device, conv, kernel->weights, &kernel->packs,
+                                     &prepared->plan, error));
   state_plan(prepared->plan, reply);
   return OPS_OK;
 }
@@ -44,9 +44,9 @@ int32_t cpu_dnnl_prepare_conv(cpu_dnnl_kernel *kernel, const cpu_dnnl_conv *conv
 int32_t cpu_dnnl_prepare_matmul(cpu_dnnl_kernel *kernel, const cpu_dnnl_matmul *matmul,
                                 int may_pack, cpu_dnnl_prepared *prepared,
                                 ops_prepare_reply *reply, ops_error *error) {
-  OPS_RETURN_IF_ERROR(cpu_dnnl_plan_matmul(kernel->base.device, matmul,
-                                           may_pack ? kernel->weights : NULL, &kernel->packs,
-                                           &prepared->plan, error));
+  OPS_RETURN_IF_ERROR(cpu_split_matmul(kernel->base.device, matmul,
+                                       may_pack ? kernel->weights : NULL, &kernel->packs,
+                                       &prepared->plan, error));
   state_plan(prepared->plan, reply);
   return OPS_OK;
 }

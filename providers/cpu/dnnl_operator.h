@@ -7,7 +7,7 @@
 #define CPU_DNNL_OPERATOR_H_
 
 #include "chain.h"
-#include "dnnl_glue.h"
+#include "dnnl_split.h"
 
 typedef struct cpu_dnnl_kernel {
   ops_kernel base;
@@ -18,7 +18,7 @@ typedef struct cpu_dnnl_kernel {
 
 typedef struct cpu_dnnl_prepared {
   ops_prepared base;
-  cpu_dnnl_plan *plan;           // NULL: nothing to multiply; the operator knows what to write
+  cpu_split *plan;               // NULL: nothing to multiply; the operator knows what to write
   cpu_chain rest;                // of the chain, what the plan does not do
   int32_t starts_with_residual;  // 1: the plan adds what Y holds before
 } cpu_dnnl_prepared;

@@ -139,7 +139,7 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
                           (void *)cpu_dnnl_third(prepared->kernel, request)};
   if (own->count == 0) return OPS_OK;
   if (own->base.plan)
-    OPS_RETURN_IF_ERROR(cpu_dnnl_plan_run(
+    OPS_RETURN_IF_ERROR(cpu_split_run(
         own->base.plan, cpu_in_data(request, 0), cpu_in_data(request, 1),
         own->fused_bias ? bases[1] : NULL, bases[0], cpu_workspace(request), error));
   else

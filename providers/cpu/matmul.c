@@ -126,7 +126,7 @@ static int32_t run_batches(const matmul_prepared *own, const float *a, const flo
   int64_t index[OPS_MAX_RANK] = {0};
   const float *end = y + own->count;
   for (; y < end; y += own->y_stride) {
-    OPS_RETURN_IF_ERROR(cpu_dnnl_plan_run(own->base.plan, a, b, bias, y, workspace, error));
+    OPS_RETURN_IF_ERROR(cpu_split_run(own->base.plan, a, b, bias, y, workspace, error));
     for (int32_t d = own->batch_rank - 1; d >= 0; --d) {
       a += own->a_strides[d];
       b += own->b_strides[d];
@@ -158,7 +158,7 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
   else if (own->batch_rank > 0)
     OPS_RETURN_IF_ERROR(run_batches(own, a, b, bias, y, workspace, error));
   else if (own->base.plan)
-    OPS_RETURN_IF_ERROR(cpu_dnnl_plan_run(own->base.plan, a, b, bias, y, workspace, error));
+    OPS_RETURN_IF_ERROR(cpu_split_run(own->base.plan, a, b, bias, y, workspace, error));
   cpu_chain_run(prepared->kernel->device, &own->base.rest, request, own->count);
   return OPS_OK;
 }

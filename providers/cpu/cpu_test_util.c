@@ -138,16 +138,29 @@ void test_add_int(test_node *node, const char *name, int64_t value) {
   *own = value;
 }
 
+void test_add_floats(test_node *node, const char *name, int32_t count, const float *values) {
+  float *own = node->floats[node->attribute_count];
+  assert_true(count <= TEST_INTS);
+  add(node, name, OPS_ATTRIBUTE_FLOATS, (uint64_t)count)->floats = own;
+  memcpy(own, values, (size_t)count * sizeof *values);
+}
+
 void test_add_float(test_node *node, const char *name, float value) {
-  float *own = &node->floats[node->attribute_count];
-  add(node, name, OPS_ATTRIBUTE_FLOAT, 1)->floats = own;
-  *own = value;
+  test_add_floats(node, name, 1, &value);
+  node->attributes[node->attribute_count - 1].kind = OPS_ATTRIBUTE_FLOAT;
+}
+
+void test_add_strings(test_node *node, const char *name, int32_t count,
+                      const char *const *values) {
+  ops_str *own = node->strings[node->attribute_count];
+  assert_true(count <= TEST_INTS);
+  add(node, name, OPS_ATTRIBUTE_STRINGS, (uint64_t)count)->strings = own;
+  for (int32_t i = 0; i < count; ++i) own[i] = (ops_str){values[i], strlen(values[i])};
 }
 
 void test_add_string(test_node *node, const char *name, const char *value) {
-  ops_str *own = &node->strings[node->attribute_count];
-  add(node, name, OPS_ATTRIBUTE_STRING, 1)->strings = own;
-  *own = (ops_str){value, strlen(value)};
+  test_add_strings(node, name, 1, &value);
+  node->attributes[node->attribute_count - 1].kind = OPS_ATTRIBUTE_STRING;
 }
 
 static ops_arg make_arg(const test_tensor *tensor) {
@@ -388,16 +401,23 @@ int32_t test_try(test_device *test, const test_node *node, const test_tensor *co
                       &out_attempt->claim, &out_attempt->error);
 }
 
+void test_start(test_device *test, const test_node *node, const test_tensor *const *inputs,
+                uint64_t input_count, const int32_t *types, uint64_t output_count,
+                test_run *out_run) {
+  ops_claim claim;
+  ops_error error = OPS_ERROR_INIT;
+  const int32_t status = test_prepare(test, node, inputs, input_count, types, output_count,
+                                      out_run, &claim, &error);
+  if (status != OPS_OK && !out_run->def)
+    fail_msg("%s is not claimed: %s", node->op, claim.text);
+  must(status, &error);
+  must(test_execute(out_run, out_run->outputs, &error), &error);
+}
+
 test_tensor test_compute(test_device *test, const test_node *node,
                          const test_tensor *const *inputs, uint64_t input_count, int32_t type) {
   test_run run;
-  ops_claim claim;
-  ops_error error = OPS_ERROR_INIT;
-  const int32_t status =
-      test_prepare(test, node, inputs, input_count, &type, 1, &run, &claim, &error);
-  if (status != OPS_OK && !run.def) fail_msg("%s is not claimed: %s", node->op, claim.text);
-  must(status, &error);
-  must(test_execute(&run, run.outputs, &error), &error);
+  test_start(test, node, inputs, input_count, &type, 1, &run);
   const test_tensor result = run.outputs[0];
   run.outputs[0].data = NULL;
   test_finish(&run);

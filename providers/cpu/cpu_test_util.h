@@ -67,7 +67,7 @@ static inline float *test_floats(const test_tensor *tensor) {
   return tensor->data;
 }
 
-#define TEST_ATTRIBUTES 8
+#define TEST_ATTRIBUTES 9
 #define TEST_POSTS 3
 #define TEST_INTS 8
 
@@ -77,8 +77,8 @@ typedef struct test_node {
   uint64_t attribute_count;
   ops_attribute attributes[TEST_ATTRIBUTES];
   int64_t ints[TEST_ATTRIBUTES][TEST_INTS];
-  float floats[TEST_ATTRIBUTES];
-  ops_str strings[TEST_ATTRIBUTES];
+  float floats[TEST_ATTRIBUTES][TEST_INTS];
+  ops_str strings[TEST_ATTRIBUTES][TEST_INTS];
   // A chain of post-operations, without attributes: the running result comes first, and each
   // may have one operand, which is the next of the last inputs.
   const char *posts[TEST_POSTS];
@@ -91,10 +91,13 @@ void test_node_init(test_node *node, const char *op, int32_t opset);
 void test_add_int(test_node *node, const char *name, int64_t value);
 void test_add_ints(test_node *node, const char *name, int32_t count, const int64_t *values);
 void test_add_float(test_node *node, const char *name, float value);
+void test_add_floats(test_node *node, const char *name, int32_t count, const float *values);
 void test_add_post(test_node *node, const char *op, int32_t has_operand);
 void test_add_string(test_node *node, const char *name, const char *value);
+void test_add_strings(test_node *node, const char *name, int32_t count,
+                      const char *const *values);
 
-#define TEST_ARGUMENTS 5
+#define TEST_ARGUMENTS 8
 
 // A kernel with one prepared object.
 typedef struct test_run {
@@ -136,6 +139,11 @@ int32_t test_try(test_device *test, const test_node *node, const test_tensor *co
 // Runs into the given outputs (those of the run, or others of the same shapes).
 int32_t test_execute(const test_run *run, test_tensor *outputs, ops_error *error);
 void test_finish(test_run *run);
+
+// Claims, creates, prepares and runs; fails the test on any error. For several outputs.
+void test_start(test_device *test, const test_node *node, const test_tensor *const *inputs,
+                uint64_t input_count, const int32_t *types, uint64_t output_count,
+                test_run *out_run);
 
 // All of it, for one output. Fails the test on any error; the caller frees the result.
 test_tensor test_compute(test_device *test, const test_node *node,

@@ -89,6 +89,12 @@
   OWN(op, 1, (since)-1, reduce, INPUTS(IN("data", types)), OUTPUTS(IN("reduced", types))), \
       OWN(op, since, 0, reduce, INPUTS(IN("data", types), SHAPE_OPTIONAL("axes")),         \
           OUTPUTS(IN("reduced", types)))
+#define RECURRENT_INPUTS                                        \
+  IN("X", F32), IN("W", F32), IN("R", F32), OPTIONAL("B", F32), \
+      ARG("sequence_lens", "T1", BIT(INT32), OPS_ARG_OPTIONAL)
+#define RECURRENT(op, ...)                                        \
+  OWN(op, 1, 0, recurrent, INPUTS(RECURRENT_INPUTS, __VA_ARGS__), \
+      OUTPUTS(OPTIONAL("Y", F32), OPTIONAL("Y_h", F32)))
 #define ORDERED (F32 | F64 | INDEX | BIT(INT8) | BIT(UINT8))
 
 static const ops_kernel_def kKernels[] = {
@@ -278,6 +284,12 @@ static const ops_kernel_def kKernels[] = {
          OUTPUTS(IN("Y", F32)), ABSORBS(2)),
     DNNL("MatMul", 1, 0, matmul, INPUTS(IN("A", F32), IN("B", F32)), OUTPUTS(IN("Y", F32)),
          ABSORBS(3)),
+    RECURRENT("RNN", OPTIONAL("initial_h", F32)),
+    RECURRENT("GRU", OPTIONAL("initial_h", F32)),
+    OWN("LSTM", 1, 0, recurrent,
+        INPUTS(RECURRENT_INPUTS, OPTIONAL("initial_h", F32), OPTIONAL("initial_c", F32),
+               OPTIONAL("P", F32)),
+        OUTPUTS(OPTIONAL("Y", F32), OPTIONAL("Y_h", F32), OPTIONAL("Y_c", F32))),
     DNNL("Gemm", 1, 0, gemm, INPUTS(IN("A", F32), IN("B", F32), OPTIONAL("C", F32)),
          OUTPUTS(IN("Y", F32)), ABSORBS(2)),
 };

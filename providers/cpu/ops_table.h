@@ -28,6 +28,7 @@
   X(pad)                 \
   X(pool)                \
   X(pow)                 \
+  X(recurrent)           \
   X(reduce)              \
   X(reshape)             \
   X(resize)              \

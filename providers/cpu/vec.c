@@ -15,7 +15,7 @@ const cpu_vec *cpu_vec_select(void) {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
     return &cpu_vec_avx512;
-  if (__builtin_cpu_supports("avx2")) return &cpu_vec_avx2;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &cpu_vec_avx2;
 #endif
   return &cpu_vec_base;
 }

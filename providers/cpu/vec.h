@@ -3,8 +3,8 @@
 // Loops over contiguous data, compiled once for each instruction set (vec_unary.c,
 // vec_binary.c, vec_conv.c, vec_reduce.c); the device picks a table when it is opened.
 //
-// No loop contracts a product and a sum, and reductions use a fixed number of lanes: the bits
-// of a result do not depend on the instruction set.
+// Outside vec_panel.c no loop contracts a product and a sum, and reductions use a fixed number
+// of lanes: the bits of a result do not depend on the instruction set.
 #ifndef CPU_VEC_H_
 #define CPU_VEC_H_
 
@@ -116,6 +116,17 @@ typedef struct cpu_vec_taps {
   double divisor;       // of a mean
 } cpu_vec_taps;
 
+// count rows of k elements times the panels of a matrix (panels.h).
+typedef struct cpu_vec_product {
+  const float *const *rows;
+  int64_t count, k;
+  const float *panels;
+  const float *bias;  // where the sums start, for whole panels; NULL: 0
+  float *y;           // rows of whole panels, y_row elements apart
+  int64_t y_row;
+  int32_t backwards;  // 1: last panels first, where the bits are the same
+} cpu_vec_product;
+
 typedef struct cpu_vec {
   const char *name;
   const ops_str *features;
@@ -163,6 +174,14 @@ typedef struct cpu_vec {
   // affine with a mean, scale and shift for each element.
   void (*affine_channels)(const float *x, float *y, int64_t count, const double *mean,
                           const double *scale, const float *shift);
+  // Panels [begin, end) of a product.
+  void (*panel_product)(const cpu_vec_product *product, int64_t begin, int64_t end);
+  const int64_t *panel_width;
+  // y += a * b; y = a * b + c * d; y = (1 - z) * a + z * b. y may be any operand.
+  void (*add_product)(float *y, const float *a, const float *b, int64_t count);
+  void (*two_products)(float *y, const float *a, const float *b, const float *c, const float *d,
+                       int64_t count);
+  void (*mix)(float *y, const float *z, const float *a, const float *b, int64_t count);
 } cpu_vec;
 
 // The table for this machine. Pure.

@@ -30,6 +30,13 @@ void CPU_ISA_NAME(cpu_vec_mean_taps)(const cpu_vec_taps *taps, float *y, const f
 void CPU_ISA_NAME(cpu_vec_affine_channels)(const float *x, float *y, int64_t count,
                                            const double *mean, const double *scale,
                                            const float *shift);
+void CPU_ISA_NAME(cpu_vec_panel_product)(const cpu_vec_product *p, int64_t begin, int64_t end);
+extern const int64_t CPU_ISA_NAME(cpu_vec_panel_width);
+void CPU_ISA_NAME(cpu_vec_add_product)(float *y, const float *a, const float *b, int64_t count);
+void CPU_ISA_NAME(cpu_vec_two_products)(float *y, const float *a, const float *b,
+                                        const float *c, const float *d, int64_t count);
+void CPU_ISA_NAME(cpu_vec_mix)(float *y, const float *z, const float *a, const float *b,
+                               int64_t count);
 extern const cpu_binary_fn CPU_ISA_NAME(cpu_vec_binary)[CPU_BINARY_COUNT][OPS_TYPE_COUNT];
 
 // Every element is computed from its own inputs alone, so an output may be an input.

@@ -190,4 +190,9 @@ const cpu_vec CPU_ISA_NAME(cpu_vec) = {
     .max_taps = CPU_ISA_NAME(cpu_vec_max_taps),
     .mean_taps = CPU_ISA_NAME(cpu_vec_mean_taps),
     .affine_channels = CPU_ISA_NAME(cpu_vec_affine_channels),
+    .panel_product = CPU_ISA_NAME(cpu_vec_panel_product),
+    .panel_width = &CPU_ISA_NAME(cpu_vec_panel_width),
+    .add_product = CPU_ISA_NAME(cpu_vec_add_product),
+    .two_products = CPU_ISA_NAME(cpu_vec_two_products),
+    .mix = CPU_ISA_NAME(cpu_vec_mix),
 };

@@ -101,7 +101,7 @@ HOST_SLOTS = [
     ("set_output_shape", ptr), ("values", ptr),
     ("packed_acquire", status(i32, ptr, ptr, Str, i32, u64, u64, ptr, ptr, ptr, ptr)),
     ("packed_commit", status(None, ptr, ptr)), ("packed_release", status(None, ptr, ptr)),
-    ("get_extension", ptr)]
+    ("get_extension", ptr), ("is_cancelled", ptr)]
 HostApi = struct("HostApi", ("struct_size", u64), ("version", u32), ("reserved", u32), *HOST_SLOTS)
 InstanceApi = struct(
     "InstanceApi", ("struct_size", u64), ("create", status(i32, ptr, ptr, ptr, u64, ptr, ptr)),

@@ -23,8 +23,8 @@ static int32_t run_once(bench *bench, double *out_seconds, ops_error *error) {
   opsrt_result_destroy(bench->result);
   bench->result = NULL;
   const double start = cli_seconds();
-  const int32_t status = opsrt_session_run(bench->session, bench->inputs->values,
-                                           bench->inputs->count, &bench->result, error);
+  const int32_t status =
+      cli_run_session(bench->options, bench->session, bench->inputs, &bench->result, error);
   *out_seconds = cli_seconds() - start;
   return status;
 }

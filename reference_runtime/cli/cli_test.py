@@ -328,6 +328,14 @@ class Cli(unittest.TestCase):
             self.assertIn("usage: opsrun", self.succeed(command, "--help"))
         self.assertIn("COMMAND", self.succeed("--help"))
 
+    def test_timeout(self):
+        slow = ["--provider", MYNPU, "--option", "delay_us=400000"]
+        self.fail_with(["kernel timed out", "0.05 s", "mynpu"], "run", *inputs_of("conv_net"), *slow, "--timeout", "0.05",
+                       "--output-dir", self.out)
+        self.assertIn("y: float", self.succeed("run", *inputs_of("conv_net"), "--timeout", "600"))
+        for text in ("0", "-1", "soon", "nan", ""):
+            self.fail_with(["--timeout", "expected seconds"], "run", *inputs_of("mlp"), f"--timeout={text}")
+
     def test_bad_usage(self):
         model = MODELS / "mlp" / "model.onnx"
         self.fail_with(["no command"])

@@ -162,6 +162,15 @@ static int set_expand_functions(cli_options *options, const char *name, const ch
   return CLI_OK;
 }
 
+static int store_timeout(cli_options *options, const char *name, const char *value) {
+  char *end = NULL;
+  const double seconds = strtod(value, &end);
+  if (end == value || *end || !(seconds > 0) || seconds > 1e6)
+    return cli_fail("%s '%s': expected seconds, more than 0 and up to 1000000", name, value);
+  options->timeout_seconds = seconds;
+  return CLI_OK;
+}
+
 static int store_level(cli_options *options, const char *name, const char *value) {
   return store_number(&options->level, name, value, 0, 3);
 }
@@ -238,6 +247,7 @@ static const struct {
     {"--shrink-after-run", RUNS_OR_BENCH, 0, set_shrink, 0},
     {"--repeat", RUNS_OR_BENCH, 1, store_repeat, 0},
     {"--workers", MODELS, 1, store_workers, 0},
+    {"--timeout", RUNS_OR_BENCH, 1, store_timeout, 0},
     {"--follow", "bench", 0, set_follow, 0},
     {"--expand-functions", RUNS_OR_BENCH, 0, set_expand_functions, 0},
     {"--level", MODELS, 1, store_level, 0},
@@ -333,6 +343,7 @@ static const char help_run[] =
     "  --profile FILE        write a trace for Perfetto or chrome://tracing, print times\n"
     "  --repeat N            run N times and print the time of a run\n"
     "  --workers N           threads that kernels may use; one per core else\n"
+    "  --timeout SECONDS     end a run that takes longer, and say which node it was at\n"
     "  --expand-functions    run the function that ONNX defines an operator as, where it "
     "defines\n"
     "                        one, even where a provider takes the operator\n"
@@ -362,7 +373,7 @@ static const char help_bench[] =
     "\n"
     "and of opsrun run: --input, --output-dir (outputs of the last run), --provider, "
     "--option,\n"
-    "--no-fallback, --memory, --workers, and those of memory.\n"
+    "--no-fallback, --memory, --workers, --timeout, and those of memory.\n"
     "\n"
     "Exit code: 0 if all runs succeeded, 2 otherwise, with one line on stderr.\n";
 

@@ -37,6 +37,7 @@ typedef struct cli_options {
   const char *profile;  // file
   int64_t repeat;
   int64_t workers;
+  double timeout_seconds;  // 0: none
   int no_fallback;
   int placement;
   int memory;

@@ -86,6 +86,13 @@ int32_t cli_open_session(const cli_options *options, opsrt_session **out_session
   return OPS_OK;
 }
 
+int32_t cli_run_session(const cli_options *options, opsrt_session *session,
+                        const cli_inputs *inputs, opsrt_result **out_result, ops_error *error) {
+  const opsrt_run_options run = {.timeout_ns = (uint64_t)(options->timeout_seconds * 1e9)};
+  return opsrt_session_run_with(session, inputs->values, inputs->count, &run, out_result,
+                                error);
+}
+
 double cli_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

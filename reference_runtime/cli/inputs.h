@@ -24,6 +24,9 @@ void cli_inputs_finish(cli_inputs *inputs);
 void cli_session_options(const cli_options *options, opsrt_session_options *out_settings);
 int32_t cli_open_session(const cli_options *options, opsrt_session **out_session,
                          ops_error *error);
+// One run, with the limits that the options set.
+int32_t cli_run_session(const cli_options *options, opsrt_session *session,
+                        const cli_inputs *inputs, opsrt_result **out_result, ops_error *error);
 double cli_seconds(void);                                // of a clock that never goes back
 void cli_sort_seconds(double *seconds, uint64_t count);  // the shortest first
 

@@ -21,7 +21,7 @@ static int32_t run_all(const cli_options *options, opsrt_session *session,
   for (uint64_t i = 0; status == OPS_OK && i < repeat; ++i) {
     opsrt_result_destroy(*out_result);
     const double start = cli_seconds();
-    status = opsrt_session_run(session, inputs->values, inputs->count, out_result, error);
+    status = cli_run_session(options, session, inputs, out_result, error);
     seconds[i] = cli_seconds() - start;
   }
   if (status == OPS_OK && repeat > 1) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Issuing actions in order: wait for what the plan says, hand over to the queue or run at once,
-// record an event. Events also tell which action failed when an asynchronous error comes back:
-// the first whose event is neither passed nor pending.
+// record an event.
 #include <ops_support/error.h>
 #include <ops_support/tensor.h>
 #include <stdlib.h>
@@ -18,87 +17,35 @@ static ops_stream *stream_of(const rt_run *run, const rt_action *action) {
   return action->queue == RT_QUEUE_NONE ? NULL : set_of(run, action)->streams[action->queue];
 }
 
-// ---- Errors ---------------------------------------------------------------------------------
-
-// Control flow has named itself, or the node in its body.
-static int32_t blame(const rt_action *action, ops_error *error) {
-  const char *device = action->device ? action->device->name : "host";
-  if (action->kind == RT_ACTION_CONTROL) return error ? error->code : OPS_ERROR_INTERNAL;
-  if (action->unit) return ops_error_prefix(error, "%s on %s", action->unit->where, device);
-  return ops_error_prefix(error, "copy of '%s' on %s", action->name, device);
-}
-
-// The first action of the device that did not complete: its error is the one that stuck.
-static const rt_action *find_culprit(const rt_run *run, const rt_segment *segment,
-                                     const rt_stream_set *set) {
-  const ops_stream_api *api = set->device->provider->stream;
-  for (uint32_t i = 0; i < segment->plan->action_count; ++i) {
-    const rt_action *action = &segment->plan->actions[i];
-    if (segment->events[i] == RT_NO_EVENT || set_of(run, action) != set) continue;
-    const int32_t status = api->event_query(set->events[segment->events[i]], NULL);
-    if (status != OPS_OK && status != OPS_ERROR_NOT_READY) return action;
-  }
-  return NULL;
-}
-
-// An error of a device with queues: name the action that caused it, which may be an earlier one
-// than `present` (NULL: none).
-static int32_t blame_device(const rt_run *run, const rt_segment *segment, rt_stream_set *set,
-                            const rt_action *present, int32_t status, ops_error *error) {
-  set->failed = 1;
-  set->device->provider->stream->synchronize(set->streams[RT_QUEUE_COMPUTE], NULL);
-  set->device->provider->stream->synchronize(set->streams[RT_QUEUE_COPY], NULL);
-  const rt_action *culprit = find_culprit(run, segment, set);
-  if (!culprit) culprit = present;
-  if (culprit)
-    blame(culprit, error);
-  else
-    ops_error_prefix(error, "%s", set->device->name);
-  return status;
-}
-
 // ---- Waiting --------------------------------------------------------------------------------
+
+// Blocks until the event is passed, or the run is to end.
+static int32_t await_event(rt_run *run, const rt_stream_set *set, ops_event *event,
+                           ops_error *error) {
+  const ops_stream_api *api = set->device->provider->stream;
+  if (!run->interrupt) return api->event_synchronize(event, error);
+  for (uint64_t pause = 0;; rt_interrupt_pause(&pause)) {
+    const int32_t status = api->event_query(event, error);
+    if (status != OPS_ERROR_NOT_READY) return status;
+    if (rt_interrupt_status(run->interrupt) != OPS_OK) return OPS_ERROR_NOT_READY;
+  }
+}
 
 static int32_t wait_for(rt_run *run, rt_segment *segment, const rt_action *action,
                         uint32_t earlier, ops_error *error) {
   const rt_action *before = &segment->plan->actions[earlier];
   rt_stream_set *set = set_of(run, before);
-  const ops_stream_api *api = set->device->provider->stream;
   ops_event *event = set->events[segment->events[earlier]];
   const int same_device = action->queue != RT_QUEUE_NONE && action->device == before->device;
-  const int32_t status = same_device ? api->wait(stream_of(run, action), event, error)
-                                     : api->event_synchronize(event, error);
-  return status == OPS_OK ? OPS_OK : blame_device(run, segment, set, before, status, error);
+  const int32_t status =
+      same_device ? set->device->provider->stream->wait(stream_of(run, action), event, error)
+                  : await_event(run, set, event, error);
+  if (status == OPS_OK) return OPS_OK;
+  if (status == OPS_ERROR_NOT_READY) return rt_run_interrupted(run, before, error);
+  return rt_run_blame_device(run, segment, set, NULL, status, error);
 }
 
 // ---- Kernels --------------------------------------------------------------------------------
-
-static void fill_args(const rt_segment *segment, const rt_action *action, ops_arg *inputs,
-                      ops_arg *outputs) {
-  for (uint32_t i = 0; i < action->input_count; ++i) {
-    inputs[i] = (ops_arg){.kind = OPS_ARG_ABSENT};
-    if (action->inputs[i] == RT_NO_BUFFER) continue;
-    inputs[i] = segment->bindings[action->inputs[i]].arg;
-    if (inputs[i].kind == OPS_ARG_TENSOR)
-      inputs[i].memory_kind = rt_unit_input_kind(action->unit, i);
-  }
-  for (uint32_t i = 0; i < action->output_count; ++i) {
-    outputs[i] = (ops_arg){.kind = OPS_ARG_ABSENT};
-    if (action->outputs[i] == RT_NO_BUFFER) continue;
-    const rt_buffer *buffer = &segment->plan->buffers[action->outputs[i]];
-    if (buffer->storage != RT_STORAGE_LATE)
-      outputs[i] = segment->bindings[action->outputs[i]].arg;
-  }
-}
-
-static void fill_dims_outputs(const rt_segment *segment, const rt_action *action,
-                              ops_arg *vectors) {
-  for (uint32_t i = 0; i < action->output_count; ++i) {
-    vectors[i] = (ops_arg){.kind = OPS_ARG_ABSENT};
-    if (action->dims_outputs[i] != RT_NO_BUFFER)
-      vectors[i] = segment->bindings[action->dims_outputs[i]].arg;
-  }
-}
 
 // Every output in mode HOST_SYNC must have got a shape.
 static int32_t check_late(const rt_segment *segment, const rt_action *action,
@@ -117,33 +64,19 @@ static int32_t check_late(const rt_segment *segment, const rt_action *action,
 static int32_t run_kernel(rt_run *run, rt_segment *segment, uint32_t index,
                           uint64_t correlation, ops_error *error) {
   const rt_action *action = &segment->plan->actions[index];
-  const uint32_t count = action->input_count + 2 * action->output_count;
-  ops_arg small[16];
-  ops_arg *args = count <= 16 ? small : calloc(count, sizeof *args);
-  if (!args) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "arguments of a kernel");
-  ops_arg *outputs = args + action->input_count, *vectors = outputs + action->output_count;
-  fill_args(segment, action, args, outputs);
-  if (action->dims_outputs) fill_dims_outputs(segment, action, vectors);
-  ops_call call = {run, segment, action, outputs};
-  ops_execute_request request = {.struct_size = sizeof request,
-                                 .inputs = args,
-                                 .input_count = action->input_count,
-                                 .outputs = outputs,
-                                 .output_count = action->output_count,
-                                 .output_dims = action->dims_outputs ? vectors : NULL,
-                                 .call = &call,
-                                 .correlation = correlation};
+  ops_execute_request request = segment->instance->requests[index];
+  ops_call call = {run, segment, action, (ops_arg *)request.outputs};
+  request.call = &call;
+  request.correlation = correlation;
   if (action->workspace != RT_NO_BUFFER) {
     const ops_tensor *workspace = &segment->bindings[action->workspace].arg.tensor;
     request.workspace = workspace->memory;
     request.workspace_offset = workspace->byte_offset;
     request.workspace_size = segment->plan->buffers[action->workspace].bytes;
   }
-  int32_t status = action->unit->api->execute(segment->set->prepared[index], &request,
-                                              stream_of(run, action), error);
-  if (status == OPS_OK) status = check_late(segment, action, error);
-  if (args != small) free(args);
-  return status;
+  OPS_RETURN_IF_ERROR(action->unit->api->execute(segment->instance->prepared[index], &request,
+                                                 stream_of(run, action), error));
+  return check_late(segment, action, error);
 }
 
 // ---- Copies ---------------------------------------------------------------------------------
@@ -232,9 +165,25 @@ static void note_span(const rt_run *run, const rt_segment *segment, const rt_act
   rt_profile_add(run->executor->options.profile, &span);
 }
 
-static int32_t issue(rt_run *run, rt_segment *segment, uint32_t index, ops_error *error) {
+// A kernel that has been asked to end says CANCELLED, whatever the reason is.
+static int32_t fail(rt_run *run, rt_segment *segment, const rt_action *action, int32_t status,
+                    ops_error *error) {
+  if (run->singly) return status;
+  if (action->kind == RT_ACTION_CONTROL) return rt_run_blame(action, error);
+  if (status == OPS_ERROR_CANCELLED && rt_interrupt_status(run->interrupt) != OPS_OK)
+    return rt_run_interrupted(run, action, error);
+  if (action->queue == RT_QUEUE_NONE) {
+    rt_run_blame(action, error);
+    if (status == OPS_ERROR_DEVICE_LOST)
+      rt_executor_lose_device(run->executor, action->device, error);
+    return status;
+  }
+  return rt_run_blame_device(run, segment, set_of(run, action), action, status, error);
+}
+
+int32_t rt_run_issue(rt_run *run, rt_segment *segment, uint32_t index, ops_error *error) {
   const rt_action *action = &segment->plan->actions[index];
-  rt_profile *profile = run->executor->options.profile;
+  rt_profile *profile = run->singly ? NULL : run->executor->options.profile;
   for (uint32_t i = 0; i < action->wait_count; ++i)
     OPS_RETURN_IF_ERROR(wait_for(run, segment, action, action->waits[i], error));
   const uint64_t correlation = profile ? rt_profile_launch(profile) : 0;
@@ -245,25 +194,53 @@ static int32_t issue(rt_run *run, rt_segment *segment, uint32_t index, ops_error
   // The kernels of bodies have spans of their own.
   if (status == OPS_OK && profile && action->kind != RT_ACTION_CONTROL)
     note_span(run, segment, action, correlation, start_ns);
-  if (status == OPS_OK) return OPS_OK;
-  if (action->queue == RT_QUEUE_NONE) {
-    blame(action, error);
-    return status;
-  }
-  return blame_device(run, segment, set_of(run, action), action, status, error);
+  return status == OPS_OK ? OPS_OK : fail(run, segment, action, status, error);
 }
 
 int32_t rt_run_actions(rt_run *run, rt_segment *segment, ops_error *error) {
-  for (uint32_t i = 0; i < segment->plan->action_count; ++i)
-    OPS_RETURN_IF_ERROR(issue(run, segment, i, error));
+  for (uint32_t i = 0; i < segment->plan->action_count; ++i) {
+    const int32_t status = rt_interrupt_status(run->interrupt);
+    if (status != OPS_OK) {
+      rt_interrupt_error(run->interrupt, status, "before it began", error);
+      rt_run_blame(&segment->plan->actions[i], error);
+      return status;
+    }
+    OPS_RETURN_IF_ERROR(rt_run_issue(run, segment, i, error));
+  }
   return OPS_OK;
+}
+
+// ---- Draining -------------------------------------------------------------------------------
+
+int32_t rt_run_interrupted(rt_run *run, const rt_action *action, ops_error *error) {
+  const int32_t status = rt_interrupt_status(run->interrupt);
+  rt_interrupt_error(run->interrupt, status, "while it ran", error);
+  if (action) rt_run_blame(action, error);
+  return status;
+}
+
+// Ends what is pending, by force where the provider can. Everything is over afterwards.
+static void cancel_set(rt_stream_set *set) {
+  const ops_stream_api *api = set->device->provider->stream;
+  for (int queue = 0; queue < RT_QUEUES_PER_DEVICE; ++queue)
+    if (api->cancel) api->cancel(set->streams[queue], NULL);
+  set->failed |= rt_stream_synchronize(set, NULL) != OPS_OK;
+}
+
+static int32_t await_set(rt_run *run, rt_segment *segment, rt_stream_set *set,
+                         ops_error *error) {
+  if (!run->interrupt) return rt_stream_synchronize(set, error);
+  for (uint64_t pause = 0;; rt_interrupt_pause(&pause)) {
+    if (!rt_run_find_event(run, segment, set, 1)) return rt_stream_synchronize(set, error);
+    if (rt_interrupt_status(run->interrupt) != OPS_OK) return OPS_ERROR_NOT_READY;
+  }
 }
 
 static int32_t drain_set(rt_run *run, rt_segment *segment, rt_stream_set *set,
                          ops_error *error) {
   rt_profile *profile = run->executor->options.profile;
   const uint64_t start_ns = profile ? rt_profile_now() : 0;
-  const int32_t status = rt_stream_synchronize(set, error);
+  const int32_t status = await_set(run, segment, set, error);
   if (profile)
     rt_profile_add(profile, &(rt_profile_span){.kind = OPS_PROFILE_WAIT,
                                                .run = run->number,
@@ -272,7 +249,12 @@ static int32_t drain_set(rt_run *run, rt_segment *segment, rt_stream_set *set,
                                                .provider = set->device->name,
                                                .start_ns = start_ns,
                                                .end_ns = rt_profile_now()});
-  return status == OPS_OK ? OPS_OK : blame_device(run, segment, set, NULL, status, error);
+  if (status == OPS_OK) return OPS_OK;
+  if (status != OPS_ERROR_NOT_READY)
+    return rt_run_blame_device(run, segment, set, NULL, status, error);
+  const int32_t ended = rt_run_interrupted(run, rt_run_find_event(run, segment, set, 1), error);
+  cancel_set(set);
+  return ended;
 }
 
 int32_t rt_run_drain(rt_run *run, rt_segment *segment, ops_error *error) {

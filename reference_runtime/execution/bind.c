@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From buffers of a plan to addresses of a run. Descriptors are laid out once per segment, so
-// that issuing an action only copies them.
+// From buffers of a plan to addresses of a run. What lies where it lay in the instance's last
+// run stays as it is.
 #include <ops_support/checked.h>
 #include <ops_support/error.h>
 #include <ops_support/tensor.h>
@@ -107,6 +107,7 @@ int32_t rt_run_adopt(rt_run *run, rt_segment *segment, uint32_t number, rt_run_o
     ops_value_release(binding->arg.value);
     binding->arg.value = output->value;
     output->value = NULL;
+    rt_instance_update(segment->instance, number);
     return OPS_OK;
   }
   const ops_type_info *type = rt_type_info_tensor(&run->bump, OPS_VALUE_TENSOR, output->type,
@@ -117,20 +118,8 @@ int32_t rt_run_adopt(rt_run *run, rt_segment *segment, uint32_t number, rt_run_o
   OPS_RETURN_IF_ERROR(adopt_memory(run, buffer, output, error));
   binding->arg.tensor.memory = output->data;
   binding->arg.tensor.byte_offset = 0;
-  rt_run_set_type(binding, type, output->size);
+  rt_binding_set_type(binding, type, output->size);
   return OPS_OK;
-}
-
-void rt_run_set_type(rt_binding *binding, const ops_type_info *type, uint64_t bytes) {
-  ops_tensor *tensor = &binding->arg.tensor;
-  binding->type = type;
-  if (type->kind != OPS_VALUE_TENSOR) return;
-  tensor->dims = type->dims;
-  tensor->strides = type->strides;
-  tensor->type = type->type;
-  tensor->rank = type->rank;
-  tensor->layout = type->layout;
-  tensor->byte_size = bytes;
 }
 
 static int32_t buffer_size(const rt_buffer *buffer, uint64_t *out_size, ops_error *error) {
@@ -143,19 +132,6 @@ static int32_t buffer_size(const rt_buffer *buffer, uint64_t *out_size, ops_erro
 typedef int32_t (*bind_fn)(rt_run *run, rt_segment *segment, uint32_t index,
                            rt_binding *binding, ops_error *error);
 
-static int32_t bind_arena(rt_run *run, rt_segment *segment, uint32_t index, rt_binding *binding,
-                          ops_error *error) {
-  (void)run, (void)error;
-  const rt_buffer *buffer = &segment->plan->buffers[index];
-  if (buffer->bytes == 0) return OPS_OK;
-  for (uint32_t i = 0; i < segment->plan->arena_count; ++i)
-    if (segment->plan->arenas[i].place == buffer->place) {
-      binding->arg.tensor.memory = segment->arenas[i].memory;
-      binding->arg.tensor.byte_offset = segment->arenas[i].offset + buffer->offset;
-    }
-  return OPS_OK;
-}
-
 // The caller's memory, or a copy of it where a kernel needs more alignment or readable bytes
 // behind the end.
 static int32_t bind_input(rt_run *run, rt_segment *segment, uint32_t index, rt_binding *binding,
@@ -163,7 +139,6 @@ static int32_t bind_input(rt_run *run, rt_segment *segment, uint32_t index, rt_b
   const rt_buffer *buffer = &segment->plan->buffers[index];
   const rt_run_input *input = &run->inputs[buffer->index];
   if (buffer->type->kind != OPS_VALUE_TENSOR) {
-    binding->arg.kind = OPS_ARG_VALUE;
     binding->arg.value = input->value;
     return OPS_OK;
   }
@@ -191,28 +166,6 @@ static int32_t bind_output(rt_run *run, rt_segment *segment, uint32_t index,
                                 &binding->arg.tensor.memory, error);
 }
 
-static int32_t bind_constant(rt_run *run, rt_segment *segment, uint32_t index,
-                             rt_binding *binding, ops_error *error) {
-  const rt_buffer *buffer = &segment->plan->buffers[index];
-  binding->arg.tensor.memory = segment->cached->constants[index];
-  if (buffer->type->kind == OPS_VALUE_TENSOR) return OPS_OK;
-  const ops_constant *view = NULL;
-  OPS_RETURN_IF_ERROR(
-      rt_views_constant(run->executor->options.partition->views, buffer->value, &view, error));
-  binding->arg = view->dense;
-  if (binding->arg.kind == OPS_ARG_VALUE) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                       "constant '%s' is sparse and a kernel wants it as an argument",
-                       buffer->value->name);
-}
-
-static int32_t bind_contents(rt_run *run, rt_segment *segment, uint32_t index,
-                             rt_binding *binding, ops_error *error) {
-  (void)run, (void)error;
-  binding->arg.tensor.memory = (void *)segment->plan->buffers[index].contents;
-  return OPS_OK;
-}
-
 static int32_t bind_carried(rt_run *run, rt_segment *segment, uint32_t index,
                             rt_binding *binding, ops_error *error) {
   (void)error;
@@ -221,56 +174,117 @@ static int32_t bind_carried(rt_run *run, rt_segment *segment, uint32_t index,
   return OPS_OK;
 }
 
+// set_output_shape does it; until then the kernel has no such argument.
 static int32_t bind_late(rt_run *run, rt_segment *segment, uint32_t index, rt_binding *binding,
                          ops_error *error) {
+  (void)run, (void)error;
+  const rt_instance *instance = segment->instance;
+  binding->arg.tensor.memory = NULL;
+  for (uint32_t i = instance->first_use[index]; i < instance->first_use[index + 1]; ++i)
+    instance->args[instance->uses[i]].kind = OPS_ARG_ABSENT;
+  return OPS_OK;
+}
+
+// The memory of a bounded output does not move, only its shape does.
+static int32_t bind_nothing(rt_run *run, rt_segment *segment, uint32_t index,
+                            rt_binding *binding, ops_error *error) {
   (void)run, (void)segment, (void)index, (void)binding, (void)error;
-  return OPS_OK;  // set_output_shape does it
+  return OPS_OK;
 }
 
 static int32_t bind_object(rt_run *run, rt_segment *segment, uint32_t index,
                            rt_binding *binding, ops_error *error) {
   const rt_buffer *buffer = &segment->plan->buffers[index];
-  binding->arg.kind = OPS_ARG_VALUE;
-  OPS_RETURN_IF_ERROR(ops_value_create(buffer->type->kind, &binding->arg.value, error));
   (void)run;
-  return OPS_OK;
+  binding->arg.value = NULL;
+  return ops_value_create(buffer->type->kind, &binding->arg.value, error);
 }
 
 static const bind_fn binders[] = {
-    [RT_STORAGE_ARENA] = bind_arena,       [RT_STORAGE_INPUT] = bind_input,
-    [RT_STORAGE_OUTPUT] = bind_output,     [RT_STORAGE_CONSTANT] = bind_constant,
-    [RT_STORAGE_CONTENTS] = bind_contents, [RT_STORAGE_CARRIED] = bind_carried,
-    [RT_STORAGE_LATE] = bind_late,         [RT_STORAGE_OBJECT] = bind_object,
+    [RT_STORAGE_ARENA] = bind_nothing,    [RT_STORAGE_INPUT] = bind_input,
+    [RT_STORAGE_OUTPUT] = bind_output,    [RT_STORAGE_CONSTANT] = bind_nothing,
+    [RT_STORAGE_CONTENTS] = bind_nothing, [RT_STORAGE_CARRIED] = bind_carried,
+    [RT_STORAGE_LATE] = bind_late,        [RT_STORAGE_OBJECT] = bind_object,
 };
+
+static int32_t bind_moving(rt_run *run, rt_segment *segment, uint32_t index, ops_error *error) {
+  const rt_buffer *buffer = &segment->plan->buffers[index];
+  rt_binding *binding = &segment->bindings[index];
+  const ops_tensor before = binding->arg.tensor;
+  const ops_value *value = binding->arg.value;
+  const int32_t status = binders[buffer->storage](run, segment, index, binding, error);
+  if (status != OPS_OK) {
+    binding->arg.tensor.memory = NULL;  // the next run shall not think that it is bound
+    return status;
+  }
+  if (buffer->type) rt_binding_set_type(binding, buffer->type, buffer->bytes);
+  if (buffer->storage == RT_STORAGE_LATE ||
+      (binding->arg.tensor.memory == before.memory && binding->arg.value == value &&
+       binding->arg.tensor.byte_offset == before.byte_offset))
+    return OPS_OK;
+  rt_instance_update(segment->instance, index);
+  run->rebound++;
+  return OPS_OK;
+}
+
+void rt_run_release_objects(const rt_segment *segment) {
+  const rt_instance *instance = segment->instance;
+  for (uint32_t i = 0; i < instance->moving_count; ++i) {
+    const uint32_t buffer = instance->moving[i];
+    if (segment->plan->buffers[buffer].storage != RT_STORAGE_OBJECT) continue;
+    ops_value_release(segment->bindings[buffer].arg.value);
+    segment->bindings[buffer].arg.value = NULL;
+  }
+}
+
+// ---- Arenas ---------------------------------------------------------------------------------
 
 static int32_t acquire_arenas(rt_run *run, rt_segment *segment, ops_error *error) {
   const rt_plan *plan = segment->plan;
-  segment->arenas = rt_bump_new(&run->bump, plan->arena_count, sizeof *segment->arenas);
-  if (!segment->arenas) return exhausted(error);
   for (uint32_t i = 0; i < plan->arena_count; ++i) {
     const rt_plan_arena *arena = &plan->arenas[i];
     rt_arena *source = NULL;
     OPS_RETURN_IF_ERROR(rt_places_arena(run->executor->places, arena->place, &source, error));
     OPS_RETURN_IF_ERROR(rt_arena_allocate(source, arena->stats.planned, arena->alignment,
-                                          &segment->arenas[i], error));
+                                          &segment->instance->arenas[i], error));
   }
   return OPS_OK;
 }
 
+static void bind_arena(rt_run *run, rt_segment *segment, uint32_t number) {
+  rt_instance *instance = segment->instance;
+  const rt_arena_block held = instance->arenas[number];
+  rt_arena_block *base = &instance->bases[number];
+  if (base->memory == held.memory && base->offset == held.offset) return;
+  *base = held;
+  for (uint32_t i = 0; i < segment->plan->buffer_count; ++i) {
+    const rt_buffer *buffer = &segment->plan->buffers[i];
+    if (buffer->storage != RT_STORAGE_ARENA || buffer->bytes == 0 ||
+        buffer->place != segment->plan->arenas[number].place)
+      continue;
+    segment->bindings[i].arg.tensor.memory = held.memory;
+    segment->bindings[i].arg.tensor.byte_offset = held.offset + buffer->offset;
+    rt_instance_update(instance, i);
+    run->rebound++;
+  }
+}
+
 int32_t rt_run_bind(rt_run *run, rt_segment *segment, ops_error *error) {
   const rt_plan *plan = segment->plan;
+  rt_instance *instance = segment->instance;
   OPS_RETURN_IF_ERROR(acquire_arenas(run, segment, error));
-  segment->bindings = rt_bump_new(&run->bump, plan->buffer_count, sizeof *segment->bindings);
-  segment->events = rt_bump_new(&run->bump, plan->action_count, sizeof *segment->events);
-  if (!segment->bindings || !segment->events) return exhausted(error);
   for (uint32_t i = 0; i < plan->action_count; ++i) segment->events[i] = RT_NO_EVENT;
-  for (uint32_t i = 0; i < plan->buffer_count; ++i) {
-    const rt_buffer *buffer = &plan->buffers[i];
-    rt_binding *binding = &segment->bindings[i];
-    binding->arg.kind = OPS_ARG_TENSOR;
-    binding->arg.memory_kind = rt_place_kind(buffer->place);
-    OPS_RETURN_IF_ERROR(binders[buffer->storage](run, segment, i, binding, error));
-    if (buffer->type) rt_run_set_type(binding, buffer->type, buffer->bytes);
-  }
+  for (uint32_t i = 0; i < plan->arena_count; ++i) bind_arena(run, segment, i);
+  for (uint32_t i = 0; i < instance->moving_count; ++i)
+    OPS_RETURN_IF_ERROR(bind_moving(run, segment, instance->moving[i], error));
+  return OPS_OK;
+}
+
+int32_t rt_run_rebind(rt_run *run, rt_segment *segment, ops_error *error) {
+  const rt_instance *instance = segment->instance;
+  rt_run_release_objects(segment);
+  for (uint32_t i = 0; i < segment->plan->action_count; ++i) segment->events[i] = RT_NO_EVENT;
+  for (uint32_t i = 0; i < instance->moving_count; ++i)
+    OPS_RETURN_IF_ERROR(bind_moving(run, segment, instance->moving[i], error));
   return OPS_OK;
 }

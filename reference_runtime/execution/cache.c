@@ -35,76 +35,45 @@ int32_t rt_plan_cache_create(rt_weights *weights, uint32_t max_plans, rt_plan_ca
   return OPS_OK;
 }
 
-// ---- Sets of prepared objects ---------------------------------------------------------------
+// ---- Instances ------------------------------------------------------------------------------
 
-static void set_destroy(const rt_plan *plan, rt_prepared_set *set) {
-  for (uint32_t i = 0; i < plan->action_count; ++i) {
-    const rt_action *action = &plan->actions[i];
-    if (set->prepared[i] && set->prepared[i] != action->prepared)
-      action->unit->api->prepared_destroy(set->prepared[i]);
-  }
-  free(set);
-}
-
-// The plan's own objects.
-static rt_prepared_set *set_of_plan(const rt_plan *plan) {
-  rt_prepared_set *set = calloc(1, sizeof *set + plan->action_count * sizeof set->prepared[0]);
-  for (uint32_t i = 0; set && i < plan->action_count; ++i)
-    set->prepared[i] = plan->actions[i].prepared;
-  return set;
-}
-
-static int32_t set_create(rt_plan_cache *cache, const rt_plan *plan, rt_prepared_set **out_set,
-                          ops_error *error) {
-  rt_prepared_set *set = set_of_plan(plan);
+static int32_t instance_create(rt_plan_cache *cache, const rt_cached_plan *cached, int own,
+                               rt_instance **out_instance, ops_error *error) {
   uint64_t prepares = 0;
-  int32_t status =
-      set ? OPS_OK : ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "prepared objects");
-  for (uint32_t i = 0; status == OPS_OK && i < plan->action_count; ++i) {
-    const rt_action *action = &plan->actions[i];
-    if (action->kind != RT_ACTION_KERNEL || action->reentrant) continue;
-    set->prepared[i] = NULL;
-    status = rt_plan_prepare(action, &set->prepared[i], error);
-    prepares++;
-  }
-  if (status != OPS_OK && set) {
-    for (uint32_t i = 0; i < plan->action_count; ++i)
-      if (set->prepared[i] == NULL) set->prepared[i] = plan->actions[i].prepared;
-    set_destroy(plan, set);
-    set = NULL;
-  }
+  const int32_t status =
+      rt_instance_create(cached->plan, cached->constants, rt_weights_views(cache->weights), own,
+                         out_instance, &prepares, error);
   pthread_mutex_lock(&cache->mutex);
   cache->counters.prepares += prepares;
   pthread_mutex_unlock(&cache->mutex);
-  *out_set = set;
   return status;
 }
 
-int32_t rt_plan_cache_take_set(rt_plan_cache *cache, rt_cached_plan *plan,
-                               rt_prepared_set **out_set, ops_error *error) {
+int32_t rt_plan_cache_take_instance(rt_plan_cache *cache, rt_cached_plan *plan,
+                                    rt_instance **out_instance, ops_error *error) {
   pthread_mutex_lock(&cache->mutex);
-  *out_set = plan->idle_sets;
-  if (*out_set) plan->idle_sets = (*out_set)->next;
+  *out_instance = plan->idle;
+  if (*out_instance) plan->idle = (*out_instance)->next;
   pthread_mutex_unlock(&cache->mutex);
-  return *out_set ? OPS_OK : set_create(cache, plan->plan, out_set, error);
+  return *out_instance ? OPS_OK : instance_create(cache, plan, 0, out_instance, error);
 }
 
-void rt_plan_cache_return_set(rt_plan_cache *cache, rt_cached_plan *plan,
-                              rt_prepared_set *set) {
-  if (!set) return;
+void rt_plan_cache_return_instance(rt_plan_cache *cache, rt_cached_plan *plan,
+                                   rt_instance *instance) {
+  if (!instance) return;
   pthread_mutex_lock(&cache->mutex);
-  set->next = plan->idle_sets;
-  plan->idle_sets = set;
+  instance->next = plan->idle;
+  plan->idle = instance;
   pthread_mutex_unlock(&cache->mutex);
 }
 
 // ---- Cached plans ---------------------------------------------------------------------------
 
 static void cached_destroy(rt_cached_plan *cached) {
-  for (rt_prepared_set *set = cached->idle_sets; set;) {
-    rt_prepared_set *next = set->next;
-    set_destroy(cached->plan, set);
-    set = next;
+  for (rt_instance *instance = cached->idle; instance;) {
+    rt_instance *next = instance->next;
+    rt_instance_destroy(instance);
+    instance = next;
   }
   rt_plan_release(cached->plan);
   free(cached->constants);
@@ -138,10 +107,9 @@ static int32_t cached_create(rt_plan_cache *cache, rt_plan *plan, rt_cached_plan
   cached->plan = plan;
   atomic_init(&cached->references, 1);
   cached->constants = calloc((size_t)plan->buffer_count + 1, sizeof *cached->constants);
-  cached->idle_sets = set_of_plan(plan);
-  int32_t status = cached->constants && cached->idle_sets
-                       ? load_constants(cache, cached, error)
-                       : ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a plan");
+  int32_t status = cached->constants ? load_constants(cache, cached, error)
+                                     : ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a plan");
+  if (status == OPS_OK) status = instance_create(cache, cached, 1, &cached->idle, error);
   if (status != OPS_OK) {
     cached_destroy(cached);
     return status;

@@ -7,22 +7,17 @@
 
 #include <stdatomic.h>
 
+#include "execution/instance.h"
 #include "execution/weights.h"
 
 // A plan together with what runs share of it.
 typedef struct rt_cached_plan {
   rt_plan *plan;
   void **constants;  // by buffer: memory of those with storage CONSTANT
-  struct rt_prepared_set *idle_sets;
+  rt_instance *idle;
   atomic_uint references;
   uint64_t stamp;
 } rt_cached_plan;
-
-// Prepared objects for one run, by action. Those of re-entrant kernels are the plan's.
-typedef struct rt_prepared_set {
-  struct rt_prepared_set *next;
-  ops_prepared *prepared[];
-} rt_prepared_set;
 
 typedef struct rt_plan_cache rt_plan_cache;
 
@@ -44,10 +39,11 @@ int32_t rt_plan_cache_obtain(rt_plan_cache *cache, const rt_plan_request *reques
                              rt_cached_plan **out_plan, int *out_built, ops_error *error);
 void rt_plan_cache_release(rt_plan_cache *cache, rt_cached_plan *plan);  // accepts NULL
 
-// A set of prepared objects that no other run uses. NULL may be returned to it.
-int32_t rt_plan_cache_take_set(rt_plan_cache *cache, rt_cached_plan *plan,
-                               rt_prepared_set **out_set, ops_error *error);
-void rt_plan_cache_return_set(rt_plan_cache *cache, rt_cached_plan *plan, rt_prepared_set *set);
+// An instance that no other run uses. NULL may be returned to it.
+int32_t rt_plan_cache_take_instance(rt_plan_cache *cache, rt_cached_plan *plan,
+                                    rt_instance **out_instance, ops_error *error);
+void rt_plan_cache_return_instance(rt_plan_cache *cache, rt_cached_plan *plan,
+                                   rt_instance *instance);
 
 rt_cache_counters rt_plan_cache_counters(rt_plan_cache *cache);
 

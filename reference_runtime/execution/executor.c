@@ -65,6 +65,14 @@ static int32_t open_bodies(rt_executor *executor, ops_error *error) {
   return OPS_OK;
 }
 
+static void mark_devices(const rt_partition *partition, uint8_t *used) {
+  for (uint32_t i = 0; i < partition->unit_count; ++i) {
+    const rt_unit *unit = &partition->units[i];
+    if (unit->device) used[unit->device->number] = 1;
+    for (uint32_t k = 0; k < unit->body_count; ++k) mark_devices(unit->bodies[k], used);
+  }
+}
+
 static int32_t open_parts(rt_executor *executor, ops_error *error) {
   if (executor->parent) {
     executor->places = executor->parent->places;
@@ -74,6 +82,7 @@ static int32_t open_parts(rt_executor *executor, ops_error *error) {
   }
   OPS_RETURN_IF_ERROR(rt_plan_cache_create(executor->weights, executor->options.max_plans,
                                            &executor->cache, error));
+  mark_devices(executor->options.partition, executor->used);
   return open_bodies(executor, error);
 }
 
@@ -124,6 +133,7 @@ void rt_executor_destroy(rt_executor *executor) {
   rt_plan_cache_destroy(executor->cache);
   if (!executor->parent) {
     for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i) rt_stream_pool_destroy(executor->streams[i]);
+    for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i) free(executor->lost[i]);
     rt_weights_destroy(executor->weights);
     if (executor->places) rt_places_finish(executor->places);
     free(executor->places);
@@ -140,11 +150,14 @@ void rt_run_output_finish(rt_run_output *output) {
 
 // ---- Segments -------------------------------------------------------------------------------
 
+#define FEW_TYPES 32
+
 static int32_t obtain(rt_run *run, rt_cached_plan **out_plan, ops_error *error) {
   const rt_executor_options *options = &run->executor->options;
   const rt_segment *last = run->segment_count ? &run->segments[run->segment_count - 1] : NULL;
   const uint32_t count = last ? last->plan->late_count : options->partition->input_count;
-  const ops_type_info **types = rt_bump_new(&run->bump, count, sizeof *types);
+  const ops_type_info *few[FEW_TYPES], **types = few;
+  if (count > FEW_TYPES) types = rt_bump_new(&run->bump, count, sizeof *types);
   if (!types) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "running a model");
   for (uint32_t i = 0; i < count; ++i)
     types[i] = last ? last->bindings[last->plan->late[i]].type : run->inputs[i].type;
@@ -158,6 +171,7 @@ static int32_t obtain(rt_run *run, rt_cached_plan **out_plan, ops_error *error) 
                                    .no_reuse = options->no_reuse};
   const uint64_t start_ns = options->profile ? rt_profile_now() : 0;
   int built = 0;
+  run->lookups++;
   OPS_RETURN_IF_ERROR(
       rt_plan_cache_obtain(run->executor->cache, &request, out_plan, &built, error));
   if (built && options->profile)
@@ -171,34 +185,74 @@ static int32_t obtain(rt_run *run, rt_cached_plan **out_plan, ops_error *error) 
   return OPS_OK;
 }
 
-static rt_segment *add_segment(rt_run *run, rt_cached_plan *cached) {
-  if (run->segment_count == run->segment_capacity) {
-    const uint32_t capacity = run->segment_capacity ? run->segment_capacity * 2 : 4;
-    rt_segment *grown = realloc(run->segments, capacity * sizeof *grown);
-    if (!grown) return NULL;
-    run->segments = grown;
-    run->segment_capacity = capacity;
+static int32_t reserve_segment(rt_run *run, ops_error *error) {
+  if (!run->segments) {
+    run->segments = run->few;
+    run->segment_capacity = sizeof run->few / sizeof run->few[0];
   }
-  rt_segment *segment = &run->segments[run->segment_count++];
-  *segment = (rt_segment){.cached = cached, .plan = cached->plan};
-  return segment;
+  if (run->segment_count < run->segment_capacity) return OPS_OK;
+  const uint32_t capacity = run->segment_capacity * 2;
+  const int moves = run->segments == run->few;
+  rt_segment *grown = realloc(moves ? NULL : run->segments, capacity * sizeof *grown);
+  if (!grown) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "running a model");
+  if (moves) memcpy(grown, run->few, sizeof run->few);
+  run->segments = grown;
+  run->segment_capacity = capacity;
+  return OPS_OK;
+}
+
+// Takes over `cached`.
+static int32_t add_segment(rt_run *run, rt_cached_plan *cached, rt_segment **out_segment,
+                           ops_error *error) {
+  rt_plan_cache *cache = run->executor->cache;
+  rt_instance *instance = NULL;
+  int32_t status = reserve_segment(run, error);
+  if (status == OPS_OK) status = rt_plan_cache_take_instance(cache, cached, &instance, error);
+  if (status != OPS_OK) {
+    rt_plan_cache_release(cache, cached);
+    return status;
+  }
+  *out_segment = &run->segments[run->segment_count++];
+  **out_segment = (rt_segment){.cached = cached,
+                               .plan = cached->plan,
+                               .instance = instance,
+                               .bindings = instance->bindings,
+                               .events = instance->events};
+  return OPS_OK;
 }
 
 // Streams of all devices that the run and its bodies use, in the order of devices: nobody may
 // wait for a stream while it holds some.
-static void mark_devices(const rt_partition *partition, uint8_t *used) {
-  for (uint32_t i = 0; i < partition->unit_count; ++i) {
-    const rt_unit *unit = &partition->units[i];
-    if (unit->device) used[unit->device->number] = 1;
-    for (uint32_t k = 0; k < unit->body_count; ++k) mark_devices(unit->bodies[k], used);
+static int32_t check_devices(rt_executor *executor, ops_error *error) {
+  int32_t status = OPS_OK;
+  pthread_mutex_lock(&executor->mutex);
+  for (uint32_t i = 0; status == OPS_OK && i < executor->options.device_count; ++i)
+    if (executor->used[i] && executor->lost[i])
+      status = ops_error_set(error, OPS_ERROR_DEVICE_LOST,
+                             "the device of %s is lost since an earlier run (%s); open a new "
+                             "session",
+                             executor->options.devices[i]->name, executor->lost[i]);
+  pthread_mutex_unlock(&executor->mutex);
+  return status;
+}
+
+void rt_executor_lose_device(rt_executor *executor, const rt_device *device,
+                             const ops_error *error) {
+  while (executor->parent) executor = executor->parent;
+  char *text = strdup(error && error->message_size ? error->message : "no reason is known");
+  pthread_mutex_lock(&executor->mutex);
+  char **lost = &executor->lost[device->number];
+  if (!*lost) {
+    *lost = text;
+    text = NULL;
   }
+  pthread_mutex_unlock(&executor->mutex);
+  free(text);
 }
 
 static int32_t acquire_streams(rt_run *run, ops_error *error) {
-  uint8_t used[RT_MAX_DEVICES] = {0};
-  mark_devices(run->executor->options.partition, used);
   for (uint32_t i = 0; i < run->executor->options.device_count; ++i)
-    if (used[i] && run->executor->streams[i])
+    if (run->executor->used[i] && run->executor->streams[i])
       OPS_RETURN_IF_ERROR(
           rt_stream_acquire(run->executor->streams[i], &run->streams[i], error));
   return OPS_OK;
@@ -207,14 +261,9 @@ static int32_t acquire_streams(rt_run *run, ops_error *error) {
 static int32_t run_segment(rt_run *run, int *out_finished, ops_error *error) {
   rt_cached_plan *cached = NULL;
   OPS_RETURN_IF_ERROR(obtain(run, &cached, error));
-  rt_segment *segment = add_segment(run, cached);
-  if (!segment) {
-    rt_plan_cache_release(run->executor->cache, cached);
-    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "running a model");
-  }
+  rt_segment *segment = NULL;
+  OPS_RETURN_IF_ERROR(add_segment(run, cached, &segment, error));
   *out_finished = segment->plan->finished;
-  OPS_RETURN_IF_ERROR(
-      rt_plan_cache_take_set(run->executor->cache, cached, &segment->set, error));
   OPS_RETURN_IF_ERROR(rt_run_bind(run, segment, error));
   int32_t status = rt_run_actions(run, segment, error);
   // Also after a failure nothing may be pending when memory is given back.
@@ -260,19 +309,20 @@ static int32_t hand_over_all(rt_run *run, ops_error *error) {
 
 // ---- Runs -----------------------------------------------------------------------------------
 
-static void release_objects(const rt_segment *segment) {
-  for (uint32_t i = 0; segment->bindings && i < segment->plan->buffer_count; ++i)
-    if (segment->plan->buffers[i].storage == RT_STORAGE_OBJECT)
-      ops_value_release(segment->bindings[i].arg.value);
+static void release_arenas(rt_run *run, const rt_segment *segment) {
+  for (uint32_t i = segment->plan->arena_count; i-- > 0;) {
+    rt_arena_block *block = &segment->instance->arenas[i];
+    rt_arena_free(run->executor->places->arenas[segment->plan->arenas[i].place], *block);
+    *block = (rt_arena_block){0};
+  }
 }
 
 static void release_segment(rt_run *run, rt_segment *segment) {
-  rt_executor *executor = run->executor;
-  release_objects(segment);
-  for (uint32_t i = 0; segment->arenas && i < segment->plan->arena_count; ++i)
-    rt_arena_free(executor->places->arenas[segment->plan->arenas[i].place], segment->arenas[i]);
-  rt_plan_cache_return_set(executor->cache, segment->cached, segment->set);
-  rt_plan_cache_release(executor->cache, segment->cached);
+  rt_plan_cache *cache = run->executor->cache;
+  rt_run_release_objects(segment);
+  release_arenas(run, segment);
+  rt_plan_cache_return_instance(cache, segment->cached, segment->instance);
+  rt_plan_cache_release(cache, segment->cached);
 }
 
 static void release_run(rt_run *run) {
@@ -284,7 +334,7 @@ static void release_run(rt_run *run) {
       free(at->block.memory);
   }
   rt_allocator_discharge(run->executor->places->allocators[RT_PLACE_HOST], run->charged);
-  free(run->segments);
+  if (run->segments != run->few) free(run->segments);
   rt_bump_finish(&run->bump);
 }
 
@@ -312,6 +362,8 @@ static void count_run(rt_run *run) {
   pthread_mutex_lock(&executor->mutex);
   executor->counters.copies += run->copies;
   executor->counters.copied_bytes += run->copied_bytes;
+  executor->counters.lookups += run->lookups;
+  executor->counters.rebound += run->rebound;
   memcpy(executor->plan_stats, stats, sizeof stats);
   pthread_mutex_unlock(&executor->mutex);
 }
@@ -340,13 +392,16 @@ static void clear_outputs(const rt_run *run) {
 }
 
 int32_t rt_executor_run(rt_executor *executor, const rt_run_input *inputs,
-                        rt_run_output *outputs, ops_error *error) {
+                        const rt_interrupt *interrupt, rt_run_output *outputs,
+                        ops_error *error) {
   rt_run run = {.executor = executor,
+                .interrupt = interrupt,
                 .number = next_number(executor),
                 .inputs = inputs,
                 .outputs = outputs};
   clear_outputs(&run);
-  int32_t status = acquire_streams(&run, error);
+  int32_t status = check_devices(executor, error);
+  if (status == OPS_OK) status = acquire_streams(&run, error);
   if (status == OPS_OK) status = run_segments(&run, error);
   if (status == OPS_OK) count_run(&run);
   release_streams(&run);
@@ -388,6 +443,7 @@ int32_t rt_run_body(rt_run *outer, rt_executor *body, const rt_run_input *inputs
                     const rt_run_sink *sink, rt_run_output *outputs, ops_error *error) {
   rt_run run = {.executor = body,
                 .sink = sink,
+                .interrupt = outer->interrupt,
                 .number = outer->number,
                 .inputs = inputs,
                 .outputs = outputs};
@@ -400,6 +456,8 @@ int32_t rt_run_body(rt_run *outer, rt_executor *body, const rt_run_input *inputs
   if (status == OPS_OK) status = run_segments(&run, error);
   outer->copies += run.copies;
   outer->copied_bytes += run.copied_bytes;
+  outer->lookups += run.lookups;
+  outer->rebound += run.rebound;
   release_run(&run);
   give_back_events(outer, used);
   if (status != OPS_OK) drop_outputs(&run);

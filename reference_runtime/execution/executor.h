@@ -5,6 +5,7 @@
 #ifndef RT_EXECUTION_EXECUTOR_H_
 #define RT_EXECUTION_EXECUTOR_H_
 
+#include "execution/interrupt.h"
 #include "execution/places.h"
 #include "partition/partition.h"
 #include "plan/offsets.h"
@@ -50,8 +51,10 @@ typedef struct rt_run_output {
 
 // One input per element of partition->inputs, one output per output of the graph. On failure no
 // output is set. Any number of threads may run at once.
+// `interrupt` may be NULL.
 int32_t rt_executor_run(rt_executor *executor, const rt_run_input *inputs,
-                        rt_run_output *outputs, ops_error *error);
+                        const rt_interrupt *interrupt, rt_run_output *outputs,
+                        ops_error *error);
 // Plans the first segment for inputs whose data are not needed, and loads its weights.
 int32_t rt_executor_warm_up(rt_executor *executor, const rt_run_input *inputs,
                             ops_error *error);
@@ -60,6 +63,8 @@ void rt_run_output_finish(rt_run_output *output);
 // For ops_host_options.set_output_shape.
 int32_t rt_call_set_output_shape(void *context, ops_call *call, uint64_t index, int32_t rank,
                                  const int64_t *dims, ops_arg *out_arg, ops_error *error);
+// For ops_host_options.is_cancelled.
+int32_t rt_call_is_cancelled(void *context, const ops_call *call);
 
 typedef struct rt_executor_counters {
   uint64_t runs;
@@ -68,6 +73,8 @@ typedef struct rt_executor_counters {
   uint64_t prepares;
   uint64_t copies;
   uint64_t copied_bytes;
+  uint64_t lookups;  // of plans, by complete runs
+  uint64_t rebound;  // buffers that lay elsewhere than in the run before
 } rt_executor_counters;
 
 rt_executor_counters rt_executor_count(rt_executor *executor);

@@ -71,9 +71,14 @@ int32_t rt_call_set_output_shape(void *context, ops_call *call, uint64_t index, 
         rt_run_allocate(run, buffer->place, bytes, buffer->alignment, &block, error));
   binding->arg.tensor.memory = block.memory;
   binding->arg.tensor.byte_offset = block.offset;
-  rt_run_set_type(binding, type, bytes - buffer->padding);
+  rt_binding_set_type(binding, type, bytes - buffer->padding);
   *out_arg = call->outputs[index] = binding->arg;
   return OPS_OK;
+}
+
+int32_t rt_call_is_cancelled(void *context, const ops_call *call) {
+  (void)context;
+  return call && rt_interrupt_status(call->run->interrupt) != OPS_OK;
 }
 
 // ---- After a segment ------------------------------------------------------------------------
@@ -104,7 +109,7 @@ static int32_t resolve_bounded(rt_run *run, rt_segment *segment, uint32_t number
       rt_type_info_tensor(&run->bump, bound->kind, bound->type, bound->rank, dims);
   if (!type) return exhausted(error);
   OPS_RETURN_IF_ERROR(rt_type_info_bytes(type, &bytes, error));
-  rt_run_set_type(&segment->bindings[number], type, bytes);
+  rt_binding_set_type(&segment->bindings[number], type, bytes);
   return OPS_OK;
 }
 

@@ -8,6 +8,7 @@
 
 #include "execution/cache.h"
 #include "execution/executor.h"
+#include "execution/interrupt.h"
 #include "execution/streams.h"
 
 struct rt_executor {
@@ -17,7 +18,9 @@ struct rt_executor {
   rt_weights *weights;
   rt_plan_cache *cache;
   rt_stream_pool *streams[RT_MAX_DEVICES];  // NULL: a synchronous provider
+  char *lost[RT_MAX_DEVICES];               // NULL, or how the device was lost; under `mutex`
   rt_executor ***bodies;                // by unit: NULL, or one executor for each of its bodies
+  uint8_t used[RT_MAX_DEVICES];         // 1: by the graph or its bodies
   uint32_t place_list[RT_PLACE_COUNT];  // places that exist
   uint32_t place_count;
   pthread_mutex_t mutex;
@@ -32,19 +35,12 @@ typedef struct rt_run_memory {
   rt_arena_block block;
 } rt_run_memory;
 
-// Where one buffer is in this run.
-typedef struct rt_binding {
-  ops_arg arg;                // as kernels get it
-  const ops_type_info *type;  // complete once known
-} rt_binding;
-
 typedef struct rt_segment {
   rt_cached_plan *cached;
   const rt_plan *plan;
-  rt_prepared_set *set;
-  rt_arena_block *arenas;  // by number of plan->arenas
-  rt_binding *bindings;    // by buffer
-  uint32_t *events;        // by action: number in the device's stream set
+  rt_instance *instance;
+  rt_binding *bindings;  // of the instance, by buffer
+  uint32_t *events;      // of the instance, by action
 } rt_segment;
 
 // Gives memory to outputs of a body before they are computed. *out_memory NULL: the run takes
@@ -57,11 +53,14 @@ typedef struct rt_run_sink {
 
 typedef struct rt_run {
   rt_executor *executor;
-  const rt_run_sink *sink;  // or NULL
+  const rt_run_sink *sink;        // or NULL
+  const rt_interrupt *interrupt;  // or NULL
+  int singly;                     // 1: actions complete one by one, to find the one that fails
   uint32_t number;
   const rt_run_input *inputs;
   rt_run_output *outputs;
-  rt_segment *segments;
+  rt_segment *segments;  // `few` while they fit
+  rt_segment few[2];
   uint32_t segment_count;
   uint32_t segment_capacity;
   rt_stream_set *streams[RT_MAX_DEVICES];
@@ -70,6 +69,8 @@ typedef struct rt_run {
   rt_bump bump;
   uint64_t copies;
   uint64_t copied_bytes;
+  uint64_t lookups;  // of plans
+  uint64_t rebound;  // buffers that lay elsewhere than in the run before
 } rt_run;
 
 // One execute in progress.
@@ -77,12 +78,15 @@ struct ops_call {
   rt_run *run;
   rt_segment *segment;
   const rt_action *action;
-  ops_arg *outputs;  // of the request, by number
+  ops_arg *outputs;  // of the request, by number; the instance's
 };
 
 #define RT_NO_EVENT UINT32_MAX
 
 // ---- executor.c ----
+// Every run that needs the device fails from now on, with the message of `error`.
+void rt_executor_lose_device(rt_executor *executor, const rt_device *device,
+                             const ops_error *error);
 // Runs the body that `body` is the executor of, on the streams of `outer`. Errors begin with
 // the path of the node in the body. On failure no output is set.
 int32_t rt_run_body(rt_run *outer, rt_executor *body, const rt_run_input *inputs,
@@ -105,13 +109,30 @@ int32_t rt_run_allocate_output(rt_run *run, uint32_t index, uint64_t size, uint6
 // and are copied if they leave the run.
 int32_t rt_run_adopt(rt_run *run, rt_segment *segment, uint32_t number, rt_run_output *output,
                      int keeps, ops_error *error);
-// Gives a buffer its type and the descriptor that follows from it.
-void rt_run_set_type(rt_binding *binding, const ops_type_info *type, uint64_t bytes);
+
+// Gives back the host objects that binding made.
+void rt_run_release_objects(const rt_segment *segment);
+// Binds what moves anew, for running the segment once more.
+int32_t rt_run_rebind(rt_run *run, rt_segment *segment, ops_error *error);
 
 // ---- actions.c: issuing actions ----
 int32_t rt_run_actions(rt_run *run, rt_segment *segment, ops_error *error);
+int32_t rt_run_issue(rt_run *run, rt_segment *segment, uint32_t index, ops_error *error);
+// The error of a run that ends early, while `action` (NULL: unknown) ran.
+int32_t rt_run_interrupted(rt_run *run, const rt_action *action, ops_error *error);
 // Waits until everything issued has completed.
 int32_t rt_run_drain(rt_run *run, rt_segment *segment, ops_error *error);
+
+// ---- blame.c: who failed ----
+// Puts the name of the action's node, with its origins, before the error.
+int32_t rt_run_blame(const rt_action *action, ops_error *error);
+// The first action of the device whose event is pending (1), or has failed (0); NULL if none.
+const rt_action *rt_run_find_event(const rt_run *run, const rt_segment *segment,
+                                   const rt_stream_set *set, int pending);
+// The device failed with `status`, at the latest while `present` (NULL: none) was issued: names
+// the action that caused it. Returns the status of the run.
+int32_t rt_run_blame_device(rt_run *run, rt_segment *segment, rt_stream_set *set,
+                            const rt_action *present, int32_t status, ops_error *error);
 
 // ---- late.c: shapes and contents that running tells ----
 int32_t rt_run_resolve(rt_run *run, rt_segment *segment, ops_error *error);

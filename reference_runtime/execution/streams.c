@@ -6,6 +6,7 @@
 #include <ops_support/error.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct rt_stream_pool {
   const rt_device *device;
@@ -30,32 +31,48 @@ int32_t rt_stream_pool_create(const rt_device *device, rt_stream_pool **out_pool
   return OPS_OK;
 }
 
-static void set_destroy(rt_stream_set *set) {
+static void close_streams(rt_stream_set *set) {
   const ops_stream_api *api = set->device->provider->stream;
-  const int shared = set->streams[RT_QUEUE_COPY] == set->streams[RT_QUEUE_COMPUTE];
   for (uint32_t i = 0; i < set->event_count; ++i) api->event_destroy(set->events[i]);
-  api->destroy(set->streams[RT_QUEUE_COMPUTE]);
-  if (!shared) api->destroy(set->streams[RT_QUEUE_COPY]);
+  for (uint32_t i = 0; i < set->stream_count; ++i) api->destroy(set->streams[i]);
+  memset(set->streams, 0, sizeof set->streams);
+  set->event_count = set->events_used = 0;
+}
+
+static int32_t open_streams(rt_stream_set *set, ops_error *error) {
+  const rt_device *device = set->device;
+  for (uint32_t i = 0; i < set->stream_count; ++i)
+    if (device->provider->stream->create(device->device, &set->streams[i], error) != OPS_OK)
+      return ops_error_prefix(error, "provider %s", device->name);
+  if (set->stream_count == 1) set->streams[RT_QUEUE_COPY] = set->streams[RT_QUEUE_COMPUTE];
+  return OPS_OK;
+}
+
+static void set_destroy(rt_stream_set *set) {
+  close_streams(set);
   free(set->events);
   free(set);
 }
 
 static int32_t set_create(const rt_stream_pool *pool, rt_stream_set **out_set,
                           ops_error *error) {
-  const rt_device *device = pool->device;
-  const ops_stream_api *api = device->provider->stream;
   rt_stream_set *set = calloc(1, sizeof *set);
   if (!set) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "streams");
-  set->device = device;
-  int32_t status = OPS_OK;
-  for (uint32_t i = 0; status == OPS_OK && i < pool->streams_per_set; ++i)
-    status = api->create(device->device, &set->streams[i], error);
+  set->device = pool->device;
+  set->stream_count = pool->streams_per_set;
+  const int32_t status = open_streams(set, error);
   if (status != OPS_OK) {
     set_destroy(set);
-    return ops_error_prefix(error, "provider %s", device->name);
+    return status;
   }
-  if (pool->streams_per_set == 1) set->streams[RT_QUEUE_COPY] = set->streams[RT_QUEUE_COMPUTE];
   *out_set = set;
+  return OPS_OK;
+}
+
+int32_t rt_stream_renew(rt_stream_set *set, ops_error *error) {
+  close_streams(set);
+  OPS_RETURN_IF_ERROR(open_streams(set, error));
+  set->failed = 0;
   return OPS_OK;
 }
 

@@ -13,7 +13,8 @@ typedef struct rt_stream_set {
   struct rt_stream_set *next;
   const rt_device *device;
   ops_stream *streams[RT_QUEUES_PER_DEVICE];
-  ops_event **events;  // event_count made so far, of which events_used are of this run
+  uint32_t stream_count;  // of its own; 1: both queues are one stream
+  ops_event **events;     // event_count made so far, of which events_used are of this run
   uint32_t event_count;
   uint32_t event_capacity;
   uint32_t events_used;
@@ -30,6 +31,9 @@ void rt_stream_pool_destroy(rt_stream_pool *pool);
 int32_t rt_stream_acquire(rt_stream_pool *pool, rt_stream_set **out_set, ops_error *error);
 // All work must have completed, or failed. Accepts NULL.
 void rt_stream_release(rt_stream_pool *pool, rt_stream_set *set);
+
+// Makes the streams of a set anew that failed, without events.
+int32_t rt_stream_renew(rt_stream_set *set, ops_error *error);
 
 // An event that nothing of this run has recorded yet; its number goes to *out_event.
 int32_t rt_stream_new_event(rt_stream_set *set, uint32_t *out_event, ops_error *error);

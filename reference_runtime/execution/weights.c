@@ -53,6 +53,10 @@ int32_t rt_weights_create(rt_places *places, rt_views *views, rt_weights **out_w
   return OPS_OK;
 }
 
+rt_views *rt_weights_views(const rt_weights *weights) {
+  return weights->views;
+}
+
 void rt_weights_destroy(rt_weights *weights) {
   if (!weights) return;
   for (uint32_t i = 0; i < weights->value_limit; ++i)

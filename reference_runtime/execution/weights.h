@@ -13,6 +13,7 @@ typedef struct rt_weights rt_weights;
 int32_t rt_weights_create(rt_places *places, rt_views *views, rt_weights **out_weights,
                           ops_error *error);
 void rt_weights_destroy(rt_weights *weights);  // accepts NULL
+rt_views *rt_weights_views(const rt_weights *weights);
 
 // The memory of a buffer with storage CONSTANT, loaded if it was not yet. NULL for an empty
 // tensor. Thread-safe; the memory stays until rt_weights_destroy.

@@ -182,7 +182,9 @@ void opsrt_session_counters(const opsrt_session *session, opsrt_counters *out_co
                                    .plans_evicted = counters.plans_evicted,
                                    .prepares = counters.prepares,
                                    .copies = counters.copies,
-                                   .copied_bytes = counters.copied_bytes};
+                                   .copied_bytes = counters.copied_bytes,
+                                   .lookups = counters.lookups,
+                                   .rebound = counters.rebound};
 }
 
 // ---- Profile --------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 //   the end, and reads them Packed       -x, only in a private layout (elements in reverse
 //   order) Upper        strings in capital letters Rows, Count  a sequence of the rows of a
 //   matrix; the length of a sequence Fail         claims, and fails when it runs
+//   Wait         x, after waiting until the run is cancelled, at most a minute
 //
 // Besides it claims groups of ai.onnx.Add on equal shapes, all in one group, and declines to
 // compile groups of more nodes than the option max_group says.
@@ -203,6 +204,19 @@ static int32_t run_fail(ops_prepared *prepared, const ops_execute_request *reque
   return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "index 9 is out of range");
 }
 
+static int32_t run_wait(ops_prepared *prepared, const ops_execute_request *request,
+                        ops_error *error) {
+  const ops_instance *instance = prepared->kernel->device->instance;
+  for (int i = 0; i < 60000; ++i) {
+    if (instance->api->is_cancelled(instance->host, request->call))
+      return ops_error_set(error, OPS_ERROR_CANCELLED, "told to end");
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+  }
+  memcpy(floats(&request->outputs[0]), floats(&request->inputs[0]),
+         (size_t)prepared->count * sizeof(float));
+  return OPS_OK;
+}
+
 static const probe_op op_pick = {OPS_SHAPE_HOST_SYNC, run_pick};
 static const probe_op op_pick_bounded = {OPS_SHAPE_BOUNDED, run_pick_bounded};
 static const probe_op op_must = {OPS_SHAPE_KNOWN, run_must};
@@ -213,6 +227,7 @@ static const probe_op op_upper = {OPS_SHAPE_KNOWN, run_upper};
 static const probe_op op_rows = {OPS_SHAPE_KNOWN, run_rows};
 static const probe_op op_count = {OPS_SHAPE_KNOWN, run_count};
 static const probe_op op_fail = {OPS_SHAPE_KNOWN, run_fail};
+static const probe_op op_wait = {OPS_SHAPE_KNOWN, run_wait};
 
 // ---- Kernel life ----------------------------------------------------------------------------
 
@@ -544,6 +559,7 @@ static const ops_kernel_def kernels[] = {
     DEF("Rows", op_rows, x_float, x_value, REENTRANT),
     DEF("Count", op_count, x_value, x_float, REENTRANT),
     DEF("Fail", op_fail, x_float, x_float, REENTRANT),
+    DEF("Wait", op_wait, x_float, x_float, REENTRANT),
 };
 
 // Outputs have the type and rank of x; Pick and PickBounded leave the length open.

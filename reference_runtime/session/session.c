@@ -36,6 +36,7 @@ static int32_t open_device(opsrt_session *session, const opsrt_session_options *
                                  .log_threshold = OPS_LOG_WARNING - options->verbosity,
                                  .profile = session->profile ? take_record : NULL,
                                  .set_output_shape = rt_call_set_output_shape,
+                                 .is_cancelled = rt_call_is_cancelled,
                                  .packed = session->packed};
   const rt_device_spec device = {.provider = spec->name,
                                  .options = spec->options,
@@ -180,21 +181,29 @@ void opsrt_session_destroy(opsrt_session *session) {
   free(session);
 }
 
-int32_t opsrt_session_run(opsrt_session *session, const opsrt_value *inputs,
-                          uint64_t input_count, opsrt_result **out_result, ops_error *error) {
+int32_t opsrt_session_run_with(opsrt_session *session, const opsrt_value *inputs,
+                               uint64_t input_count, const opsrt_run_options *options,
+                               opsrt_result **out_result, ops_error *error) {
   *out_result = NULL;
   rt_session_inputs given;
+  rt_interrupt storage;
+  const rt_interrupt *interrupt = rt_session_interrupt(options, &storage);
   const uint32_t output_count = session->graph->output_count;
   rt_run_output *outputs = calloc((size_t)output_count + 1, sizeof *outputs);
   if (!outputs) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a run");
   int32_t status = rt_session_inputs_init(&given, session, inputs, input_count, 1, error);
   if (status == OPS_OK)
-    status = rt_executor_run(session->executor, given.items, outputs, error);
+    status = rt_executor_run(session->executor, given.items, interrupt, outputs, error);
   if (status == OPS_OK) status = rt_session_result(session, outputs, out_result, error);
   for (uint32_t i = 0; i < output_count; ++i) rt_run_output_finish(&outputs[i]);
   rt_session_inputs_finish(&given);
   free(outputs);
   return status;
+}
+
+int32_t opsrt_session_run(opsrt_session *session, const opsrt_value *inputs,
+                          uint64_t input_count, opsrt_result **out_result, ops_error *error) {
+  return opsrt_session_run_with(session, inputs, input_count, NULL, out_result, error);
 }
 
 int32_t opsrt_session_warm_up(opsrt_session *session, const opsrt_value *inputs,

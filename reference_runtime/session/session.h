@@ -74,6 +74,11 @@ int32_t rt_session_inputs_init(rt_session_inputs *inputs, const opsrt_session *s
                                ops_error *error);
 void rt_session_inputs_finish(rt_session_inputs *inputs);
 
+// ---- cancel.c ----
+// What may end a run with these options (NULL: none): `storage`, filled now, or NULL.
+const rt_interrupt *rt_session_interrupt(const opsrt_run_options *options,
+                                         rt_interrupt *storage);
+
 // ---- result.c ----
 // Takes over what `outputs` own.
 int32_t rt_session_result(const opsrt_session *session, rt_run_output *outputs,

@@ -103,6 +103,11 @@ static const void *host_get_extension(ops_host *host, ops_str name, uint32_t ver
   return NULL;
 }
 
+static int32_t host_is_cancelled(ops_host *host, const ops_call *call) {
+  return host->options.is_cancelled ? host->options.is_cancelled(host->options.context, call)
+                                    : 0;
+}
+
 static const ops_host_api kApi = {
     .struct_size = sizeof(ops_host_api),
     .version = OPS_ABI_VERSION,
@@ -119,6 +124,7 @@ static const ops_host_api kApi = {
     .packed_commit = host_packed_commit,
     .packed_release = host_packed_release,
     .get_extension = host_get_extension,
+    .is_cancelled = host_is_cancelled,
 };
 
 const ops_host_api *ops_host_api_table(void) {

@@ -26,6 +26,8 @@ typedef struct ops_host_options {
   // Serves ops_host_api.set_output_shape. NULL: outputs in mode HOST_SYNC are refused.
   int32_t (*set_output_shape)(void *context, ops_call *call, uint64_t index, int32_t rank,
                               const int64_t *dims, ops_arg *out_arg, ops_error *error);
+  // Serves ops_host_api.is_cancelled. NULL: nothing is ever cancelled.
+  int32_t (*is_cancelled)(void *context, const ops_call *call);
   // Where packed constants are kept; give several hosts one store and they share. NULL: its
   // own.
   ops_packed_store *packed;

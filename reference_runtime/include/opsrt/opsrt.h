@@ -178,6 +178,27 @@ typedef struct opsrt_value {
 int32_t opsrt_session_run(opsrt_session *session, const opsrt_value *inputs,
                           uint64_t input_count, opsrt_result **out_result, ops_error *error);
 
+// Ends runs early, from any thread. One token may serve any number of runs, also at once.
+typedef struct opsrt_cancel opsrt_cancel;
+int32_t opsrt_cancel_create(opsrt_cancel **out_cancel, ops_error *error);
+// No run may be using it. Accepts NULL.
+void opsrt_cancel_destroy(opsrt_cancel *cancel);
+// Runs with this token end CANCELLED: at once between two nodes, while a node runs as soon as
+// its provider lets them. Later runs with it end before their first node, until it is reset.
+void opsrt_cancel_request(opsrt_cancel *cancel);
+void opsrt_cancel_reset(opsrt_cancel *cancel);
+
+typedef struct opsrt_run_options {
+  opsrt_cancel *cancel;  // NULL: nobody can end the run
+  uint64_t timeout_ns;   // 0: none; else the run ends TIMEOUT when so long has passed
+} opsrt_run_options;
+
+// The same with options (NULL: none). CANCELLED and TIMEOUT name the node that had to end; the
+// session is as usable as before. A run that ends early gives no outputs.
+int32_t opsrt_session_run_with(opsrt_session *session, const opsrt_value *inputs,
+                               uint64_t input_count, const opsrt_run_options *options,
+                               opsrt_result **out_result, ops_error *error);
+
 // Prepares everything for these input shapes (data may be NULL) without running, as far as
 // shapes do not depend on data.
 int32_t opsrt_session_warm_up(opsrt_session *session, const opsrt_value *inputs,
@@ -264,6 +285,8 @@ typedef struct opsrt_counters {
   uint64_t prepares;
   uint64_t copies;  // between memories, executed
   uint64_t copied_bytes;
+  uint64_t lookups;  // of plans, by complete runs
+  uint64_t rebound;  // addresses that complete runs had to lay out anew
 } opsrt_counters;
 
 void opsrt_session_counters(const opsrt_session *session, opsrt_counters *out_counters);

@@ -75,6 +75,11 @@ typedef struct ops_host_api {
 
   // An extension of the host by name and version; NULL if it has none.
   const void *(*get_extension)(ops_host *host, ops_str name, uint32_t version);
+
+  // Not 0 once the run that this execute belongs to has been cancelled, or its deadline has
+  // passed: a kernel that runs long asks now and then, and returns CANCELLED. Cheap, on any
+  // thread, until execute returns. Work on a stream is ended by ops_stream_api.cancel.
+  int32_t (*is_cancelled)(ops_host *host, const ops_call *call);
 } ops_host_api;
 
 #ifdef __cplusplus

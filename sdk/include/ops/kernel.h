@@ -241,7 +241,7 @@ typedef struct ops_execute_request {
   void *workspace;             // handle of workspace_memory_kind; NULL if none was asked for
   uint64_t workspace_offset;   // bytes
   uint64_t workspace_size;
-  ops_call *call;        // for set_output_shape
+  ops_call *call;        // for set_output_shape and is_cancelled
   uint64_t correlation;  // for ops_profile_record
 } ops_execute_request;
 

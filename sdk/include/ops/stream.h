@@ -76,7 +76,8 @@ typedef struct ops_stream_api {
   // also to another stream: who waited before keeps the old point, who waits later gets the new
   // one. May answer OUT_OF_MEMORY.
   int32_t (*event_record)(ops_event *event, ops_stream *stream, ops_error *error);
-  // Required. OPS_OK: passed; NOT_READY; else the sticky error of its stream.
+  // Required. OPS_OK: passed; NOT_READY; else the sticky error of its stream. A point that was
+  // reached before the failure stays passed: the host tells by it which work failed.
   int32_t (*event_query)(ops_event *event, ops_error *error);
   // Required. Blocks until passed.
   int32_t (*event_synchronize)(ops_event *event, ops_error *error);

@@ -96,6 +96,13 @@ typedef struct npu_conv {
   int32_t has_bias;
 } npu_conv;
 
+typedef struct npu_depth {
+  int64_t batch, channels;  // of the output
+  int64_t in[2];            // height and width of the input
+  int64_t block;
+  int32_t is_crd;  // mode CRD, else DCR
+} npu_depth;
+
 typedef struct npu_op npu_op;
 
 struct ops_kernel {
@@ -107,6 +114,10 @@ struct ops_kernel {
     int64_t kernel_shape[2];  // 0: not stated
     int32_t auto_pad;
   } conv;
+  struct {
+    int64_t block;
+    int32_t is_crd;
+  } depth;
 };
 
 struct ops_prepared {
@@ -118,6 +129,7 @@ struct ops_prepared {
     npu_elementwise elementwise;
     npu_matmul matmul;
     npu_conv conv;
+    npu_depth depth;
   };
 };
 
@@ -140,8 +152,13 @@ struct npu_op {
   void (*run)(const ops_prepared *prepared, ops_instance *instance, void *const args[kMaxArgs]);
 };
 
-extern const npu_op npu_op_relu, npu_op_add, npu_op_sub, npu_op_mul, npu_op_matmul, npu_op_conv;
+extern const npu_op npu_op_relu, npu_op_add, npu_op_sub, npu_op_mul, npu_op_matmul, npu_op_conv,
+    npu_op_depth_to_space;
 extern const ops_kernel_api npu_kernel_api;
+
+// ---- Rewrite rules (rewrite.c) ----
+
+extern const ops_rewrite npu_rewrites[1];
 
 // ---- Layout (layout.c) ----
 

@@ -36,6 +36,7 @@ static const ops_kernel_def kKernels[] = {
     {DEF("Mul", 7, npu_op_mul, kBinaryInputs), OPS_ALIASES(kBinaryAlias)},
     {DEF("MatMul", 1, npu_op_matmul, kBinaryInputs)},
     {DEF("Conv", 1, npu_op_conv, kConvInputs)},
+    {DEF("DepthToSpace", 1, npu_op_depth_to_space, kUnaryInputs)},
 };
 
 static const ops_provider kProvider = {
@@ -44,14 +45,18 @@ static const ops_provider kProvider = {
     .vendor = OPS_STR("Example"),
     .version = OPS_STR("1.0.0"),
     OPS_LIST(kernel, kKernels),
+    OPS_LIST(rewrite, npu_rewrites),
     .instance = &npu_instance_api,
     .memory = &npu_memory_api,
     .stream = &npu_stream_api,
     .unload_safe = 1,
 };
 
+static const uint64_t kFeatures =
+    OPS_FEATURE_STREAMS | OPS_FEATURE_PRIVATE_LAYOUTS | OPS_FEATURE_REWRITES;
+
 int32_t ops_provider_query(const ops_query_request *request, ops_query_reply *reply,
                            ops_error *error) {
-  return ops_provider_answer(&kProvider, OPS_FEATURE_STREAMS | OPS_FEATURE_PRIVATE_LAYOUTS, 0,
-                             OPS_SANITIZER_BUILD, request, reply, error);
+  return ops_provider_answer(&kProvider, kFeatures, 0, OPS_SANITIZER_BUILD, request, reply,
+                             error);
 }

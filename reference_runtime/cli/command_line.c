@@ -150,6 +150,12 @@ static int set_shrink(cli_options *options, const char *name, const char *value)
   return CLI_OK;
 }
 
+static int set_no_rewrites(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->no_rewrites = 1;
+  return CLI_OK;
+}
+
 static int set_follow(cli_options *options, const char *name, const char *value) {
   (void)name, (void)value;
   options->follow = 1;
@@ -253,6 +259,7 @@ static const struct {
     {"--level", MODELS, 1, store_level, 0},
     {"--disable-pass", MODELS, 1, store_disabled, 1},
     {"--log-level", MODELS, 1, store_log_level, 0},
+    {"--no-rewrites", MODELS, 0, set_no_rewrites, 0},
     {"--freeze-initializers", MODELS, 0, set_freeze_initializers, 0},
     {"-o", "optimize", 1, store_output, 0},
     {"--list-passes", "optimize", 0, set_list_passes, 0},
@@ -357,6 +364,7 @@ static const char help_run[] =
     "                        next_power_of_two: double, to take seldom\n"
     "  --arena-initial SIZE  what an arena begins with\n"
     "  --shrink-after-run    give memory back to the system after each run\n"
+    "  --no-rewrites         leave providers' rewrite rules unused\n"
     "\n"
     "Exit code: 0 if the run succeeded, 2 otherwise, with one line on stderr.\n";
 

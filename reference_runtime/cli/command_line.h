@@ -46,6 +46,7 @@ typedef struct cli_options {
   uint64_t arena_initial;
   int arena_extend;  // OPSRT_ARENA_…
   int shrink_after_run;
+  int no_rewrites;
   int follow;
   int expand_functions;
   const char *output;  // file

@@ -34,3 +34,18 @@ int rt_type_equal(const rt_type *a, const rt_type *b) {
   if (!a->element || !b->element) return a->element == b->element;
   return rt_type_equal(a->element, b->element);
 }
+
+int rt_type_contradicts(const rt_type *found, const rt_type *declared) {
+  if (!found->kind || !declared->kind) return 0;
+  if (found->kind != declared->kind) return declared->kind != RT_TYPE_OPTIONAL;
+  if (found->kind != RT_TYPE_TENSOR) return 0;
+  if (found->elem_type && declared->elem_type && found->elem_type != declared->elem_type)
+    return 1;
+  if (found->rank < 0 || declared->rank < 0) return 0;
+  if (found->rank != declared->rank) return 1;
+  for (int32_t i = 0; i < found->rank; ++i) {
+    const rt_dim a = found->dims[i], b = declared->dims[i];
+    if (rt_dim_is_const(a) && rt_dim_is_const(b) && a.value != b.value) return 1;
+  }
+  return 0;
+}

@@ -75,4 +75,7 @@ int rt_type_is_static(const rt_type *type, int64_t *out_count);
 // 1 if both have the same kind, element types, ranks and provably equal dimensions.
 int rt_type_equal(const rt_type *a, const rt_type *b);
 
+// 1 if a value of type `found` cannot be what `declared` says. An optional may hold anything.
+int rt_type_contradicts(const rt_type *found, const rt_type *declared);
+
 #endif  // RT_GRAPH_TYPE_H_

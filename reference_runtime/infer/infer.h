@@ -46,6 +46,12 @@ typedef struct rt_infer_output {
 int32_t rt_infer_node(const rt_node *node, rt_symbols *symbols, const rt_infer_input *inputs,
                       rt_infer_output *outputs, ops_error *error);
 
+// Applies the rule to a node that was added or changed, and stores what it finds in the
+// outputs; dimensions that stay open become symbols. Bodies are left as they are.
+int32_t rt_infer_outputs(rt_node *node, ops_error *error);
+// Stores the contents of a constant that was added, if it is a small integer tensor.
+int32_t rt_infer_constant(rt_value *value, ops_error *error);
+
 // 1 if there is a rule for this operator and version.
 int rt_infer_has_rule(const rt_op *op);
 

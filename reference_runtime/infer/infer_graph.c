@@ -59,22 +59,6 @@ static int32_t refute(const driver *d, const rt_value *value, const rt_type *fou
 
 // --- Merging ---------------------------------------------------------------------------------
 
-// 1 if the two cannot both be true.
-static int contradicts(const rt_type *found, const rt_type *declared) {
-  if (!found->kind || !declared->kind) return 0;
-  if (found->kind != declared->kind) return declared->kind != RT_TYPE_OPTIONAL;
-  if (found->kind != RT_TYPE_TENSOR) return 0;
-  if (found->elem_type && declared->elem_type && found->elem_type != declared->elem_type)
-    return 1;
-  if (found->rank < 0 || declared->rank < 0) return 0;
-  if (found->rank != declared->rank) return 1;
-  for (int32_t i = 0; i < found->rank; ++i) {
-    const rt_dim a = found->dims[i], b = declared->dims[i];
-    if (rt_dim_is_const(a) && rt_dim_is_const(b) && a.value != b.value) return 1;
-  }
-  return 0;
-}
-
 // 1 if `dim` is the symbol that an earlier run made for this very value.
 static int is_own_symbol(const rt_value *value, rt_dim dim) {
   uint32_t index;
@@ -101,7 +85,8 @@ static rt_dim dim_of(const rt_type *type, int32_t rank, int32_t axis) {
 static int32_t store_tensor(driver *d, rt_value *value, const rt_type *found) {
   static const rt_type nothing = {0};
   rt_dim dims[OPS_MAX_RANK];
-  const rt_type *declared = contradicts(found, &value->declared) ? &nothing : &value->declared;
+  const rt_type *declared =
+      rt_type_contradicts(found, &value->declared) ? &nothing : &value->declared;
   rt_type type = *found;
   if (declared->kind == RT_TYPE_TENSOR) {
     if (!type.elem_type) type.elem_type = declared->elem_type;
@@ -137,7 +122,7 @@ static int32_t store_unknown(driver *d, rt_value *value) {
 
 static int32_t store(driver *d, rt_value *value, const rt_infer_output *found) {
   if (found->type.kind == RT_TYPE_UNKNOWN) return store_unknown(d, value);
-  if (contradicts(&found->type, &value->declared)) {
+  if (rt_type_contradicts(&found->type, &value->declared)) {
     OPS_RETURN_IF_ERROR(refute(d, value, &found->type, &value->declared, d->options.strict));
   }
   const int is_tensor = found->type.kind == RT_TYPE_TENSOR;
@@ -170,19 +155,11 @@ static int32_t open_input(driver *d, rt_value *value) {
   return rt_value_set_type(value, &type, d->error);
 }
 
-static int32_t open_constant(driver *d, rt_value *value) {
-  int64_t ints[RT_INFER_MAX_CONTENTS];
-  rt_dim contents[RT_INFER_MAX_CONTENTS];
-  if (value->constant->rank > 1) return OPS_OK;
-  const int64_t count = rt_constant_read_ints(value->constant, ints, RT_INFER_MAX_CONTENTS);
-  for (int64_t i = 0; i < count; ++i) contents[i] = rt_dim_const(ints[i]);
-  return rt_value_set_contents(value, contents, count, d->error);
-}
-
 static int32_t open_values(driver *d, rt_graph *graph) {
   for (rt_value *value = graph->first_value; value; value = value->next) {
     if (value->kind == RT_VALUE_INPUT) OPS_RETURN_IF_ERROR(open_input(d, value));
-    if (value->kind == RT_VALUE_CONSTANT) OPS_RETURN_IF_ERROR(open_constant(d, value));
+    if (value->kind == RT_VALUE_CONSTANT)
+      OPS_RETURN_IF_ERROR(rt_infer_constant(value, d->error));
     if (value->kind == RT_VALUE_CAPTURE) {
       value->type = value->outer->type;
       value->contents = value->outer->contents;
@@ -493,7 +470,7 @@ static int32_t infer_one(driver *d, rt_node *node) {
 static int32_t check_outputs(driver *d, const rt_graph *graph) {
   for (uint32_t i = 0; i < graph->output_count; ++i) {
     const rt_type *declared = &graph->output_types[i], *found = &graph->outputs[i]->type;
-    if (contradicts(found, declared)) {
+    if (rt_type_contradicts(found, declared)) {
       const int strict = d->options.strict || misleads(found, declared);
       OPS_RETURN_IF_ERROR(refute(d, graph->outputs[i], found, declared, strict));
     }

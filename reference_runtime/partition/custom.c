@@ -118,16 +118,22 @@ static int32_t infer_node(rt_graph *graph, rt_node *node, rt_device *const *devi
   return status;
 }
 
+int32_t rt_custom_infer_node(rt_node *node, rt_device *const *devices, uint32_t device_count,
+                             ops_error *error) {
+  if (!any_unknown(node->outputs, node->output_count) ||
+      any_unknown(node->operands, node->input_count))
+    return OPS_OK;
+  const ops_schema *schema = rt_custom_schema(devices, device_count, &node->op);
+  if (!schema) return OPS_OK;
+  return infer_node(node->graph, node, devices, device_count, schema, error);
+}
+
 static int32_t infer_round(rt_graph *graph, rt_device *const *devices, uint32_t device_count,
                            int *out_progress, ops_error *error) {
   *out_progress = 0;
   for (rt_node *node = graph->first; node; node = node->next) {
-    if (!any_unknown(node->outputs, node->output_count) ||
-        any_unknown(node->operands, node->input_count))
-      continue;
-    const ops_schema *schema = rt_custom_schema(devices, device_count, &node->op);
-    if (!schema) continue;
-    OPS_RETURN_IF_ERROR(infer_node(graph, node, devices, device_count, schema, error));
+    if (!any_unknown(node->outputs, node->output_count)) continue;
+    OPS_RETURN_IF_ERROR(rt_custom_infer_node(node, devices, device_count, error));
     *out_progress |= !any_unknown(node->outputs, node->output_count);
   }
   return OPS_OK;

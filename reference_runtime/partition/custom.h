@@ -16,5 +16,8 @@ const ops_schema *rt_custom_schema(rt_device *const *devices, uint32_t device_co
 // follows from them. For the main graph. Errors name the node.
 int32_t rt_custom_infer(rt_graph *graph, rt_device *const *devices, uint32_t device_count,
                         ops_error *error);
+// Likewise for one node, whose operands have types; does nothing for operators of ONNX.
+int32_t rt_custom_infer_node(rt_node *node, rt_device *const *devices, uint32_t device_count,
+                             ops_error *error);
 
 #endif  // RT_PARTITION_CUSTOM_H_

@@ -8,42 +8,9 @@
 #include "infer/infer.h"
 #include "passes/pass.h"
 
-// --- Types -----------------------------------------------------------------------------------
-
-static int32_t store(rt_value *value, rt_infer_output *found, ops_error *error) {
-  rt_type type = found->type;
-  if (type.kind == RT_TYPE_UNKNOWN) return OPS_OK;
-  if (type.kind == RT_TYPE_TENSOR && type.rank > 0) {
-    for (int32_t i = 0; i < type.rank; ++i)
-      found->dims[i] = rt_dim_is_unknown(type.dims[i])
-                           ? rt_symbols_fresh(value->graph->symbols, value->name)
-                           : type.dims[i];
-    type.dims = found->dims;
-  }
-  OPS_RETURN_IF_ERROR(rt_value_set_type(value, &type, error));
-  return rt_value_set_contents(value, found->contents, found->contents_count, error);
-}
-
 int32_t rt_pass_infer(rt_pass_context *context, rt_node *node, ops_error *error) {
-  rt_infer_input *inputs = calloc(node->operand_count + (size_t)1, sizeof *inputs);
-  rt_infer_output *outputs = calloc(node->output_count + (size_t)1, sizeof *outputs);
-  int32_t status = OPS_OK;
-  if (!inputs || !outputs)
-    status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "inferring a node");
-  for (uint32_t i = 0; status == OPS_OK && i < node->operand_count; ++i) {
-    const rt_value *value = node->operands[i];
-    if (!value) continue;
-    inputs[i] =
-        (rt_infer_input){&value->type, value->contents_count >= 0 ? value->contents : NULL,
-                         value->contents_count, rt_value_constant(value)};
-  }
-  if (status == OPS_OK)
-    status = rt_infer_node(node, context->root->symbols, inputs, outputs, error);
-  for (uint32_t i = 0; status == OPS_OK && i < node->output_count; ++i)
-    if (node->outputs[i]) status = store(node->outputs[i], &outputs[i], error);
-  free(inputs);
-  free(outputs);
-  return status;
+  (void)context;
+  return rt_infer_outputs(node, error);
 }
 
 // --- Adding ----------------------------------------------------------------------------------
@@ -68,15 +35,8 @@ int32_t rt_pass_absorb(rt_node *node, const rt_node *other, ops_error *error) {
 
 int32_t rt_pass_add_constant(rt_graph *graph, const char *name, rt_constant *constant,
                              rt_value **out_value, ops_error *error) {
-  const int32_t status = rt_graph_add_constant(graph, name, constant, out_value, error);
-  if (status == OPS_OK && constant->rank <= 1 &&
-      constant->element_count <= RT_INFER_MAX_CONTENTS) {
-    int64_t ints[RT_INFER_MAX_CONTENTS];
-    rt_dim contents[RT_INFER_MAX_CONTENTS];
-    const int64_t count = rt_constant_read_ints(constant, ints, RT_INFER_MAX_CONTENTS);
-    for (int64_t i = 0; i < count; ++i) contents[i] = rt_dim_const(ints[i]);
-    if (count >= 0) rt_value_set_contents(*out_value, contents, count, error);
-  }
+  int32_t status = rt_graph_add_constant(graph, name, constant, out_value, error);
+  if (status == OPS_OK) status = rt_infer_constant(*out_value, error);
   rt_constant_release(constant);
   return status;
 }

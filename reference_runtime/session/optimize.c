@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "infer/infer.h"
+#include "partition/claims.h"
 #include "partition/custom.h"
+#include "partition/rewrite.h"
 #include "passes/passes.h"
 #include "session/session.h"
 
@@ -18,16 +20,9 @@
 #endif
 
 // What the passes are lent.
-typedef struct claims {
-  const opsrt_session *session;
-  rt_views views;
-  int open;
-  uint32_t asked;  // since the views were opened
-} claims;
-
 typedef struct lent {
   const opsrt_session *session;
-  claims claims;
+  rt_claims claims;
 } lent;
 
 // ---- Evaluating -----------------------------------------------------------------------------
@@ -102,52 +97,15 @@ static int32_t evaluate(void *user, rt_graph *graph, rt_constant **out_constants
 
 // ---- Claims ---------------------------------------------------------------------------------
 
-static int32_t ask_devices(const opsrt_session *session, const ops_node *view,
-                           uint32_t *out_place, ops_error *error) {
-  *out_place = RT_CLAIM_NOBODY;
-  for (uint32_t i = 0; i < session->device_count; ++i) {
-    const rt_device *device = session->devices[i];
-    const ops_kernel_def *def = NULL;
-    ops_claim claim = {.struct_size = sizeof claim};
-    OPS_RETURN_IF_ERROR(
-        ops_library_claim(device->library, device->device, view, &def, &claim, error));
-    if (!def || claim.answer != OPS_CLAIM_SUPPORTED) continue;
-    *out_place = i;
-    return OPS_OK;
-  }
-  return OPS_OK;
-}
-
-// The graph changes between questions, so the views of a node are made for its question alone;
-// the arrays behind them, which are as large as the graph, serve many.
-#define VIEW_ROOM 4096u
-
-static int32_t open_views(claims *c, const rt_graph *root, ops_error *error) {
-  if (c->open && rt_views_have_room(&c->views) && c->asked < VIEW_ROOM) return OPS_OK;
-  if (c->open) rt_views_finish(&c->views);
-  c->open = 1;
-  c->asked = 0;
-  OPS_RETURN_IF_ERROR(rt_views_init_room(&c->views, root, VIEW_ROOM, error));
-  c->views.devices = c->session->devices;
-  c->views.device_count = c->session->device_count;
-  return OPS_OK;
-}
+_Static_assert(RT_CLAIM_NOBODY == RT_CLAIMS_NOBODY, "the optimizer's nobody is the claims'");
 
 static int32_t claim(void *user, const rt_node *node, uint32_t *out_place, ops_error *error) {
-  claims *c = &((lent *)user)->claims;
-  const ops_node *view = NULL;
-  OPS_RETURN_IF_ERROR(open_views(c, node->graph->root, error));
-  c->asked++;
-  int32_t status = rt_views_node(&c->views, node, &view, error);
-  if (status == OPS_OK) status = ask_devices(c->session, view, out_place, error);
-  rt_views_forget(&c->views, node);
-  return status;
+  return rt_claims_first(&((lent *)user)->claims, node, out_place, error);
 }
 
 // ---- Notes ----------------------------------------------------------------------------------
 
-static void take_note(void *user, const rt_pass_info *pass, int32_t kind, const char *text) {
-  opsrt_session *session = user;
+static void keep_note(opsrt_session *session, const char *pass, int is_hit, const char *text) {
   if (session->note_count == session->note_capacity) {
     const uint64_t capacity = 2 * session->note_capacity + 64;
     opsrt_pass_note *notes = realloc(session->notes, capacity * sizeof *notes);
@@ -156,16 +114,26 @@ static void take_note(void *user, const rt_pass_info *pass, int32_t kind, const 
     session->note_capacity = capacity;
   }
   const char *copy = rt_bump_format(&session->bump, "%s", text);
-  if (!copy) return;
+  const char *name = rt_bump_format(&session->bump, "%s", pass);
+  if (!copy || !name) return;
   session->notes[session->note_count++] =
-      (opsrt_pass_note){.pass = pass->name, .hit = kind == RT_PASS_HIT, .text = copy};
+      (opsrt_pass_note){.pass = name, .hit = is_hit, .text = copy};
+}
+
+static void take_note(void *user, const rt_pass_info *pass, int32_t kind, const char *text) {
+  keep_note(user, pass->name, kind == RT_PASS_HIT, text);
+}
+
+static void take_rewrite(void *user, int is_hit, const char *rule, const char *text) {
+  keep_note(user, rule, is_hit, text);
 }
 
 // ---- Entry ----------------------------------------------------------------------------------
 
 int32_t rt_session_optimize(opsrt_session *session, const opsrt_session_options *options,
                             int keep_opsets, ops_error *error) {
-  lent lent = {.session = session, .claims = {.session = session}};
+  lent lent = {.session = session,
+               .claims = {.devices = session->devices, .device_count = session->device_count}};
   const rt_passes_options passes = {
       .level = options->level,
       .disabled = options->disabled_passes,
@@ -179,8 +147,15 @@ int32_t rt_session_optimize(opsrt_session *session, const opsrt_session_options 
   session->hits = calloc(rt_passes_count(), sizeof *session->hits);
   if (!session->hits) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a session");
   const int32_t status = rt_passes_run(session->graph, &passes, session->hits, error);
-  if (lent.claims.open) rt_views_finish(&lent.claims.views);
+  rt_claims_finish(&lent.claims);
   return status == OPS_OK ? OPS_OK : ops_error_prefix(error, "optimizing the model");
+}
+
+int32_t rt_session_rewrite(opsrt_session *session, const opsrt_session_options *options,
+                           ops_error *error) {
+  if (options->no_rewrites) return OPS_OK;
+  return rt_partition_rewrite(session->graph, session->devices, session->device_count,
+                              options->explain ? take_rewrite : NULL, session, error);
 }
 
 uint64_t opsrt_pass_count(void) {

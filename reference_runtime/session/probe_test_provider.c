@@ -24,6 +24,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "probe_test_rules.h"
+
 #define PACKED_LAYOUT 7u
 #define MAX_GROUP 32
 
@@ -608,12 +610,14 @@ static const ops_provider provider = {.struct_size = sizeof provider,
                                       .version = OPS_STR("1.0.0"),
                                       OPS_LIST(kernel, kernels),
                                       OPS_LIST(schema, schemas),
+                                      OPS_LIST(rewrite, probe_rules),
                                       .instance = &instance_api,
                                       .memory = &memory_api,
                                       .group = &group_api};
 
 int32_t ops_provider_query(const ops_query_request *request, ops_query_reply *reply,
                            ops_error *error) {
-  return ops_provider_answer(&provider, OPS_FEATURE_GROUPS | OPS_FEATURE_PRIVATE_LAYOUTS, 0,
-                             OPS_SANITIZER_BUILD, request, reply, error);
+  return ops_provider_answer(
+      &provider, OPS_FEATURE_GROUPS | OPS_FEATURE_PRIVATE_LAYOUTS | OPS_FEATURE_REWRITES, 0,
+      OPS_SANITIZER_BUILD, request, reply, error);
 }

@@ -122,6 +122,7 @@ static int32_t build(opsrt_session *session, const opsrt_session_options *option
                      ops_error *error) {
   OPS_RETURN_IF_ERROR(check_options(options, error));
   OPS_RETURN_IF_ERROR(prepare(session, options, 0, error));
+  OPS_RETURN_IF_ERROR(rt_session_rewrite(session, options, error));
   OPS_RETURN_IF_ERROR(rt_session_place(session, session->graph, options->expand_functions,
                                        &session->partition, error));
   const rt_executor_options executor = {

@@ -55,6 +55,9 @@ int32_t rt_session_place(const opsrt_session *session, rt_graph *graph,
 // Runs the passes over session->graph. `keep_opsets`: the result is to be saved.
 int32_t rt_session_optimize(opsrt_session *session, const opsrt_session_options *options,
                             int keep_opsets, ops_error *error);
+// Applies the providers' rewrite rules to session->graph, unless the options say not to.
+int32_t rt_session_rewrite(opsrt_session *session, const opsrt_session_options *options,
+                           ops_error *error);
 
 // ---- info.c ----
 // Fills session->inputs, outputs and placements.

@@ -204,6 +204,42 @@ static void check_optional(findings *all, const table_rule *rule, const void *ta
   if (table) check_table(all, "", rule, table);
 }
 
+// Inputs of a pattern node come from nodes before it, which keeps patterns acyclic.
+static void check_pattern(findings *all, const char *owner, const ops_rewrite *rule,
+                          uint64_t index) {
+  const ops_pattern_node *node =
+      OPS_AT(ops_pattern_node, rule->pattern, rule->pattern_stride, index);
+  if (!check_size(all, owner, "pattern", node->struct_size, sizeof *node)) return;
+  if (node->op.size == 0)
+    report(all, OPS_ERROR_INVALID_ARGUMENT, "%spattern[%llu]: no operator name", owner,
+           (unsigned long long)index);
+  if (node->input_count > 0 && !node->inputs)
+    report(all, OPS_ERROR_INVALID_ARGUMENT, "%spattern[%llu].inputs is NULL", owner,
+           (unsigned long long)index);
+  for (uint64_t i = 0; node->inputs && i < node->input_count; ++i) {
+    const int32_t source = node->inputs[i];
+    if (source != OPS_PATTERN_ANY && (source < 0 || (uint64_t)source >= index))
+      report(all, OPS_ERROR_INVALID_ARGUMENT,
+             "%spattern[%llu].inputs[%llu] is %d, expected the number of an earlier node",
+             owner, (unsigned long long)index, (unsigned long long)i, source);
+  }
+}
+
+static void check_rewrite(findings *all, const ops_rewrite *rule, uint64_t index) {
+  char owner[160];
+  snprintf(owner, sizeof owner, "rewrite %llu: ", (unsigned long long)index);
+  const uint64_t before = all->count;
+  check_table(all, owner, &kRewriteRule, rule);
+  if (all->count != before) return;
+  if (!check_array(all, owner, "pattern", rule->pattern, rule->pattern_count,
+                   rule->pattern_stride, sizeof *rule->pattern)) {
+    if (rule->pattern_count == 0)
+      report(all, OPS_ERROR_INVALID_ARGUMENT, "%sthe pattern is empty", owner);
+    return;
+  }
+  for (uint64_t i = 0; i < rule->pattern_count; ++i) check_pattern(all, owner, rule, i);
+}
+
 static void check_provider(findings *all, const ops_provider *provider) {
   if (!check_size(all, "", "provider", provider->struct_size, sizeof *provider)) return;
   if (provider->name.size == 0)
@@ -225,8 +261,8 @@ static void check_provider(findings *all, const ops_provider *provider) {
   if (check_array(all, "", "rewrites", provider->rewrites, provider->rewrite_count,
                   provider->rewrite_stride, sizeof *provider->rewrites))
     for (uint64_t i = 0; i < provider->rewrite_count; ++i)
-      check_table(all, "", &kRewriteRule,
-                  OPS_AT(ops_rewrite, provider->rewrites, provider->rewrite_stride, i));
+      check_rewrite(all, OPS_AT(ops_rewrite, provider->rewrites, provider->rewrite_stride, i),
+                    i);
   check_array(all, "", "schemas", provider->schemas, provider->schema_count,
               provider->schema_stride, sizeof *provider->schemas);
 }

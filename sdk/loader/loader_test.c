@@ -57,6 +57,11 @@ static void refuses_tables(void **state) {
   EXPECT(WRONG("NO_TABLE"), NULL, OPS_ERROR_INVALID_ARGUMENT, "without a provider table");
   EXPECT(WRONG("BAD_KERNEL"), NULL, OPS_ERROR_INVALID_ARGUMENT, "Relu", "[14, 13]",
          "memory kind 77", "not a power of two", "variadic", "no outputs", "api");
+  EXPECT(WRONG("BAD_REWRITE"), NULL, OPS_ERROR_INVALID_ARGUMENT,
+         "rewrite 0: rewrite.apply: required slot is missing",
+         "rewrite 1: the pattern is empty",
+         "rewrite 2: pattern[0].inputs[1] is 1, expected the number of an earlier node",
+         "rewrite 2: pattern[1]: no operator name", "rewrite 2: pattern[1].inputs is NULL");
 }
 
 static void refuses_handshakes(void **state) {

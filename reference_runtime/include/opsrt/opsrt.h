@@ -98,6 +98,9 @@ typedef struct opsrt_session_options {
   int32_t arena_extend;      // how an arena grows: OPSRT_ARENA_…
   int32_t shrink_after_run;  // 1: what no run uses goes back to the system when a run ends
   uint64_t arena_initial;    // bytes that an arena begins with, at least
+  // 1: providers' rewrite rules, which replace operators that a provider lacks by ones that it
+  // has, are not applied. They are at every level.
+  int32_t no_rewrites;
 } opsrt_session_options;
 
 // Fails with IO, INVALID_MODEL, NOT_FOUND (no such provider), UNSUPPORTED (a node that nobody
@@ -139,11 +142,11 @@ void opsrt_pass_at(uint64_t index, opsrt_pass *out_pass);
 // How often pass `index` rewrote the model of this session.
 uint64_t opsrt_session_pass_hits(const opsrt_session *session, uint64_t index);
 
-// What a pass did, or what it did not do because of the condition that the text names. Only of
-// sessions made with `explain`.
+// What a pass or a provider's rewrite rule did, or what it did not do because of the condition
+// that the text names. Only of sessions made with `explain`.
 typedef struct opsrt_pass_note {
-  const char *pass;
-  int32_t hit;  // 1: done; 0: a near miss
+  const char *pass;  // of a rule "provider/rule"
+  int32_t hit;       // 1: done; 0: a near miss
   const char *text;
 } opsrt_pass_note;
 

@@ -20,6 +20,7 @@
 #define NEEDS_FEATURE 13
 #define LINKS_SANITIZER 14
 #define HALF_PAIRS 15  // optional slots without the ones that they need
+#define BAD_REWRITE 16
 
 struct ops_instance {
   int32_t unused;
@@ -112,6 +113,30 @@ static const ops_kernel_def kKernels[] = {{.struct_size = sizeof(ops_kernel_def)
                                            OPS_LIST(input, kArgs)}};
 #endif
 
+#if WRONG == BAD_REWRITE
+static int32_t apply(ops_device *device, const ops_node *const *nodes, uint64_t node_count,
+                     const ops_rewrite_api *api, ops_rewrite_builder *builder,
+                     ops_error *error) {
+  (void)device, (void)nodes, (void)node_count, (void)api, (void)builder, (void)error;
+  return OPS_ERROR_UNSUPPORTED;
+}
+static const int32_t kLaterNode[] = {OPS_PATTERN_ANY, 1};
+static const ops_pattern_node kPattern[] = {
+    {.struct_size = sizeof(ops_pattern_node),
+     .op = OPS_STR("Relu"),
+     .inputs = kLaterNode,
+     .input_count = 2},
+    {.struct_size = sizeof(ops_pattern_node), .input_count = 1}};
+#define REWRITE(rewrite_name, nodes, count, function)                                         \
+  {                                                                                           \
+    .struct_size = sizeof(ops_rewrite), .name = OPS_STR(rewrite_name), .pattern = (nodes),    \
+    .pattern_count = (count), .pattern_stride = sizeof(ops_pattern_node), .apply = (function) \
+  }
+static const ops_rewrite kRewrites[] = {REWRITE("no function", kPattern, 2, NULL),
+                                        REWRITE("no nodes", NULL, 0, apply),
+                                        REWRITE("cyclic", kPattern, 2, apply)};
+#endif
+
 #if WRONG == HALF_PAIRS
 static void never_called(void) {
 }
@@ -144,6 +169,9 @@ static const ops_provider kProvider = {.struct_size = sizeof(ops_provider),
                                        .version = OPS_STR("1"),
 #if WRONG == BAD_KERNEL
                                        OPS_LIST(kernel, kKernels),
+#endif
+#if WRONG == BAD_REWRITE
+                                       OPS_LIST(rewrite, kRewrites),
 #endif
 #if WRONG == HALF_PAIRS
                                        .memory = &kMemory,

@@ -14,8 +14,9 @@
 int cpu_may_be_last(const ops_type_info *type) {
   for (int32_t i = 0; type->dims && i < type->rank; ++i)
     if (type->dims[i] == 0) return 0;
-  return type->kind == OPS_VALUE_TENSOR && type->type == OPS_TYPE_FLOAT && type->rank >= 3 &&
-         type->rank <= 5;
+  const int is_held = type->type == OPS_TYPE_FLOAT || type->type == OPS_TYPE_INT8 ||
+                      type->type == OPS_TYPE_UINT8;
+  return type->kind == OPS_VALUE_TENSOR && is_held && type->rank >= 3 && type->rank <= 5;
 }
 
 static int is_last(const ops_operand *operand) {
@@ -53,23 +54,28 @@ static const uint32_t kAll[MAX_INPUTS] = {L8, L8, L8, L8, L8, L8, L8, L8};
 static const uint32_t kFirst[MAX_INPUTS] = {L};
 static const uint32_t kSecond[MAX_INPUTS] = {0, L};
 static const uint32_t kChain[MAX_INPUTS] = {L, 0, 0, L};
+static const uint32_t kTriples[MAX_INPUTS] = {0, 0, L, 0, 0, L, 0, 0, L, 0, 0, L, 0, 0, L, 0,
+                                              0, L, 0, 0, L, 0, 0, L, 0, 0, L, 0, 0, L, 0, 0,
+                                              L, 0, 0, L, 0, 0, L, 0, 0, L, 0, 0, L, 0, 0, L,
+                                              0, 0, L, 0, 0, L, 0, 0, L, 0, 0, L, 0, 0, L, 0};
 
 static const struct {
   const uint32_t *inputs;
   const uint32_t *outputs;
 } kPatterns[CPU_LAST_COUNT] = {
-    [CPU_LAST_NONE] = {kNone, kNone},    [CPU_LAST_ALL] = {kAll, kAll},
-    [CPU_LAST_FIRST] = {kFirst, kAll},   [CPU_LAST_SECOND] = {kSecond, kAll},
-    [CPU_LAST_SOURCE] = {kFirst, kNone}, [CPU_LAST_CHAIN] = {kChain, kAll}};
+    [CPU_LAST_NONE] = {kNone, kNone},     [CPU_LAST_ALL] = {kAll, kAll},
+    [CPU_LAST_FIRST] = {kFirst, kAll},    [CPU_LAST_SECOND] = {kSecond, kAll},
+    [CPU_LAST_SOURCE] = {kFirst, kNone},  [CPU_LAST_CHAIN] = {kChain, kAll},
+    [CPU_LAST_TRIPLES] = {kTriples, kAll}};
 
 void cpu_layouts_add(cpu_layouts *layouts, int32_t pattern, double cost) {
   layouts->patterns[layouts->count] = pattern;
   layouts->costs[layouts->count++] = cost;
 }
 
-double cpu_reorder_cost(int64_t elements) {
+double cpu_reorder_cost(int64_t bytes) {
   const double bytes_per_second = 1e10;
-  return 2.0 * sizeof(float) * (double)elements / bytes_per_second;
+  return 2.0 * (double)bytes / bytes_per_second;
 }
 
 int32_t cpu_query_layouts(ops_kernel *kernel, const ops_prepare_request *request,
@@ -205,7 +211,7 @@ static int32_t layout_size(ops_device *device, uint32_t layout, int32_t type, in
   if (layout != CPU_LAYOUT_CHANNELS_LAST || !cpu_may_be_last(&info))
     return ops_error_set(
         error, OPS_ERROR_INVALID_ARGUMENT,
-        "cpu: layout %u of type %s and rank %d; the layout is %u, of float and "
+        "cpu: layout %u of type %s and rank %d; the layout is %u, of float, int8 or uint8 and "
         "rank 3 to 5",
         layout, ops_type_name(type), rank, CPU_LAYOUT_CHANNELS_LAST);
   if (ops_checked_count(dims, rank, &count) && ops_type_bytes(type, count, out_bytes))
@@ -218,9 +224,9 @@ static int32_t layout_size(ops_device *device, uint32_t layout, int32_t type, in
 // A tensor of images; each is a matrix [rows, columns] that becomes [columns, rows].
 typedef struct flip {
   const cpu_vec *vec;
-  const float *x;
-  float *y;
-  int64_t rows, columns, pieces;
+  const char *x;
+  char *y;
+  int64_t rows, columns, pieces, size;
 } flip;
 
 // Columns that one piece of work takes.
@@ -231,10 +237,21 @@ static void flip_range(void *context, int64_t begin, int64_t end, int32_t worker
   (void)worker;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t image = i / f->pieces * f->rows * f->columns, column = i % f->pieces * PIECE;
-    const int64_t left = f->columns - column;
-    f->vec->transpose(f->x + image + column, f->columns, f->y + image + column * f->rows,
-                      f->rows, f->rows, left < PIECE ? left : PIECE);
+    const int64_t left = f->columns - column, columns = left < PIECE ? left : PIECE;
+    const void *x = f->x + (image + column) * f->size;
+    void *y = f->y + (image + column * f->rows) * f->size;
+    if (f->size == 1)
+      f->vec->transpose_bytes(x, f->columns, y, f->rows, f->rows, columns);
+    else
+      f->vec->transpose(x, f->columns, y, f->rows, f->rows, columns);
   }
+}
+
+void cpu_flip_images(const ops_device *device, int64_t size, const void *x, void *y,
+                     int64_t images, int64_t rows, int64_t columns) {
+  flip f = {device->vec, x, y, rows, columns, (columns + PIECE - 1) / PIECE, size};
+  if (rows == 0 || columns == 0) return;
+  cpu_parallel(device, images * f.pieces, cpu_grain(rows * PIECE * size / 32), flip_range, &f);
 }
 
 static int32_t reorder(ops_device *device, ops_stream *stream, const ops_arg *source,
@@ -248,14 +265,8 @@ static int32_t reorder(ops_device *device, ops_stream *stream, const ops_arg *so
                          from->layout, to->layout, ops_type_name(from->type), from->rank);
   const int64_t pixels = cpu_product(from->dims, 2, from->rank), channels = from->dims[1];
   const int to_last = to->layout == CPU_LAYOUT_CHANNELS_LAST;
-  flip f = {.vec = device->vec,
-            .x = ops_tensor_data(from),
-            .y = ops_tensor_data(to),
-            .rows = to_last ? channels : pixels,
-            .columns = to_last ? pixels : channels};
-  if (pixels == 0 || channels == 0) return OPS_OK;
-  f.pieces = (f.columns + PIECE - 1) / PIECE;
-  cpu_parallel(device, from->dims[0] * f.pieces, cpu_grain(f.rows * PIECE / 8), flip_range, &f);
+  cpu_flip_images(device, cpu_type_size(from->type), ops_tensor_data(from), ops_tensor_data(to),
+                  from->dims[0], to_last ? channels : pixels, to_last ? pixels : channels);
   return OPS_OK;
 }
 

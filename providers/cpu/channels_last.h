@@ -19,10 +19,11 @@ extern const ops_memory_api cpu_memory_api;
 enum {
   CPU_LAST_NONE,
   CPU_LAST_ALL,
-  CPU_LAST_FIRST,   // the first input; all outputs
-  CPU_LAST_SECOND,  // the second input; all outputs
-  CPU_LAST_SOURCE,  // the first input; no output
-  CPU_LAST_CHAIN,   // the first and the fourth input; all outputs
+  CPU_LAST_FIRST,    // the first input; all outputs
+  CPU_LAST_SECOND,   // the second input; all outputs
+  CPU_LAST_SOURCE,   // the first input; no output
+  CPU_LAST_CHAIN,    // the first and the fourth input; all outputs
+  CPU_LAST_TRIPLES,  // the third input and every third behind it; all outputs
   CPU_LAST_COUNT
 };
 
@@ -34,9 +35,10 @@ typedef struct cpu_layouts {
 
 void cpu_layouts_add(cpu_layouts *layouts, int32_t pattern, double cost);
 // The memory traffic of a change of layout, in the unit of costs.
-double cpu_reorder_cost(int64_t elements);
+double cpu_reorder_cost(int64_t bytes);
 
-// 1 if an argument of this type can be in the layout: float, rank 3 to 5, not empty.
+// 1 if an argument of this type can be in the layout: float, int8 or uint8, rank 3 to 5,
+// not empty.
 int cpu_may_be_last(const ops_type_info *type);
 // 1 if the request has input `index` in the layout.
 int cpu_is_last(const ops_prepare_request *request, uint64_t index);
@@ -46,6 +48,10 @@ int cpu_wants_last(const ops_prepare_request *request);
 // [N, C, d1, …] → [N, d1, …, C] and back.
 void cpu_shape_to_last(cpu_shape *shape);
 void cpu_shape_from_last(cpu_shape *shape);
+
+// Turns each matrix [rows, columns] of a tensor of them, elements of `size` bytes (1 or 4).
+void cpu_flip_images(const ops_device *device, int64_t size, const void *x, void *y,
+                     int64_t images, int64_t rows, int64_t columns);
 
 // ops_kernel_api.query_layouts of all operators.
 int32_t cpu_query_layouts(ops_kernel *kernel, const ops_prepare_request *request,

@@ -91,7 +91,8 @@ void cpu_conv_layouts(const ops_kernel *kernel, const ops_prepare_request *reque
   if (residual >= 0 && residual != CHAIN_OPERAND) return;
   cpu_input_shape(request, 0, &x);
   cpu_layouts_add(layouts, residual >= 0 ? CPU_LAST_CHAIN : CPU_LAST_FIRST, 0);
-  cpu_layouts_add(layouts, CPU_LAST_NONE, 2 * cpu_reorder_cost(cpu_count(&x)));
+  cpu_layouts_add(layouts, CPU_LAST_NONE,
+                  2 * cpu_reorder_cost(cpu_count(&x) * (int64_t)sizeof(float)));
 }
 
 // The rest of the chain, over all of Y.

@@ -18,10 +18,14 @@ static void must(int32_t status, const ops_error *error) {
 }
 
 void test_open(test_device *test, const ops_host_options *options) {
+  test_open_library(test, OPS_CPU_LIBRARY, options);
+}
+
+void test_open_library(test_device *test, const char *path, const ops_host_options *options) {
   const ops_host_options two_workers = {.workers = 2};
   ops_error error = OPS_ERROR_INIT;
   memset(test, 0, sizeof *test);
-  must(ops_library_open(OPS_CPU_LIBRARY, NULL, &test->library, &error), &error);
+  must(ops_library_open(path, NULL, &test->library, &error), &error);
   test->provider = ops_library_provider(test->library);
   must(ops_host_create(options ? options : &two_workers, &test->host, &error), &error);
   const ops_instance_api *api = test->provider->instance;
@@ -89,13 +93,15 @@ int64_t test_place_of_last(const test_tensor *tensor, int64_t index) {
 }
 
 test_tensor test_with_layout(const test_tensor *from, uint32_t layout) {
-  test_tensor to = test_zeros(OPS_TYPE_FLOAT, from->rank, from->dims);
+  const int64_t size = ops_type_bits(from->type) / 8;
+  test_tensor to = test_zeros(from->type, from->rank, from->dims);
   to.constant = from->constant;
   to.layout = layout;
   for (int64_t i = 0; i < from->count; ++i) {
     const int64_t at = test_place_of_last(from, i);
     const int64_t source = from->layout == TEST_LAST ? at : i;
-    test_floats(&to)[layout == TEST_LAST ? at : i] = test_floats(from)[source];
+    memcpy((char *)to.data + (layout == TEST_LAST ? at : i) * size,
+           (const char *)from->data + source * size, (size_t)size);
   }
   return to;
 }
@@ -291,6 +297,7 @@ int32_t test_prepare(test_device *test, const test_node *node, const test_tensor
                          .post_op_stride = sizeof *chain.posts,
                          .chain_operand_count = chain.operand_count,
                          .name = OPS_STR("node"),
+                         .domain = {node->domain, node->domain ? strlen(node->domain) : 0},
                          .op = {node->op, strlen(node->op)},
                          .opset = node->opset,
                          .attributes = node->attributes,

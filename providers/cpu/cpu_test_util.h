@@ -22,6 +22,8 @@ typedef struct test_device {
 
 // Fails the test if anything does. `options` may be NULL: two workers.
 void test_open(test_device *test, const ops_host_options *options);
+// Another provider's library.
+void test_open_library(test_device *test, const char *path, const ops_host_options *options);
 void test_close(test_device *test);
 
 // Fixture of a test: *state is an open device with two workers.
@@ -73,6 +75,7 @@ static inline float *test_floats(const test_tensor *tensor) {
 
 typedef struct test_node {
   const char *op;
+  const char *domain;  // NULL: ai.onnx
   int32_t opset;
   uint64_t attribute_count;
   ops_attribute attributes[TEST_ATTRIBUTES];
@@ -97,7 +100,7 @@ void test_add_string(test_node *node, const char *name, const char *value);
 void test_add_strings(test_node *node, const char *name, int32_t count,
                       const char *const *values);
 
-#define TEST_ARGUMENTS 8
+#define TEST_ARGUMENTS 12
 
 // A kernel with one prepared object.
 typedef struct test_run {

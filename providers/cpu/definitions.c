@@ -95,6 +95,18 @@
 #define RECURRENT(op, ...)                                        \
   OWN(op, 1, 0, recurrent, INPUTS(RECURRENT_INPUTS, __VA_ARGS__), \
       OUTPUTS(OPTIONAL("Y", F32), OPTIONAL("Y_h", F32)))
+#define BYTES (BIT(INT8) | BIT(UINT8))
+#define INT32 BIT(INT32)
+#define WORDS (BYTES | BIT(INT16) | BIT(UINT16))
+// Tensor, scale and zero point.
+#define QUANTIZED(name, type_)                                             \
+  ARG(name, type_, BYTES, 0), ARG(name "_scale", "tensor(float)", F32, 0), \
+      ARG(name "_zero_point", type_, BYTES, OPS_ARG_OPTIONAL)
+#define QUANTIZED_TO(name, type_)              \
+  ARG(name "_scale", "tensor(float)", F32, 0), \
+      ARG(name "_zero_point", type_, BYTES, OPS_ARG_OPTIONAL)
+#define MICROSOFT .domain = OPS_STR("com.microsoft")
+
 #define ORDERED (F32 | F64 | INDEX | BIT(INT8) | BIT(UINT8))
 
 static const ops_kernel_def kKernels[] = {
@@ -265,6 +277,34 @@ static const ops_kernel_def kKernels[] = {
     OWN("Upsample", 1, 8, resize, INPUTS(IN("X", MOVED)), OUTPUTS(IN("Y", MOVED))),
     OWN("Upsample", 9, 9, resize, INPUTS(IN("X", MOVED), SCALES("scales")),
         OUTPUTS(IN("Y", MOVED))),
+
+    // Quantised tensors.
+    OWN("QuantizeLinear", 10, 0, quantize,
+        INPUTS(ARG("x", "T1", F32, 0), ARG("y_scale", "T2", F32, 0),
+               ARG("y_zero_point", "T3", WORDS, OPS_ARG_OPTIONAL)),
+        OUTPUTS(ARG("y", "T3", WORDS, 0))),
+    OWN("DequantizeLinear", 10, 0, quantize,
+        INPUTS(ARG("x", "T1", WORDS | INT32, 0), ARG("x_scale", "T2", F32, 0),
+               ARG("x_zero_point", "T1", WORDS | INT32, OPS_ARG_OPTIONAL)),
+        OUTPUTS(ARG("y", "T3", F32, 0))),
+    OWN("ConvInteger", 10, 0, conv_integer,
+        INPUTS(ARG("x", "T1", BYTES, 0), ARG("w", "T2", BYTES, 0),
+               ARG("x_zero_point", "T1", BYTES, OPS_ARG_OPTIONAL),
+               ARG("w_zero_point", "T2", BYTES, OPS_ARG_OPTIONAL)),
+        OUTPUTS(ARG("y", "T3", INT32, 0))),
+    OWN("QLinearConv", 10, 0, conv_integer,
+        INPUTS(ARG("x", "T1", BYTES, 0), ARG("x_scale", "tensor(float)", F32, 0),
+               ARG("x_zero_point", "T1", BYTES, 0), ARG("w", "T2", BYTES, 0),
+               ARG("w_scale", "tensor(float)", F32, 0), ARG("w_zero_point", "T2", BYTES, 0),
+               ARG("y_scale", "tensor(float)", F32, 0), ARG("y_zero_point", "T3", BYTES, 0),
+               ARG("B", "T4", INT32, OPS_ARG_OPTIONAL)),
+        OUTPUTS(ARG("y", "T3", BYTES, 0))),
+    OWN("QLinearAdd", 1, 0, qlinear_binary,
+        INPUTS(QUANTIZED("A", "T"), QUANTIZED("B", "T"), QUANTIZED_TO("C", "T")),
+        OUTPUTS(IN("C", BYTES)), IN_PLACE(MAY_ALIAS(0), MAY_ALIAS(3)), MICROSOFT),
+    OWN("QLinearMul", 1, 0, qlinear_binary,
+        INPUTS(QUANTIZED("A", "T"), QUANTIZED("B", "T"), QUANTIZED_TO("C", "T")),
+        OUTPUTS(IN("C", BYTES)), IN_PLACE(MAY_ALIAS(0), MAY_ALIAS(3)), MICROSOFT),
 
     // Shapes and constants.
     OWN("Shape", 1, 0, shape, INPUTS(IN("data", MOVED)),

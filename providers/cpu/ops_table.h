@@ -15,6 +15,7 @@
   X(concat)              \
   X(constant)            \
   X(conv)                \
+  X(conv_integer)        \
   X(conv_transpose)      \
   X(depth_to_space)      \
   X(expand)              \
@@ -29,6 +30,8 @@
   X(pool)                \
   X(pow)                 \
   X(recurrent)           \
+  X(qlinear_binary)      \
+  X(quantize)            \
   X(reduce)              \
   X(reshape)             \
   X(resize)              \

@@ -53,6 +53,7 @@ static int32_t open_device(ops_instance *instance, uint64_t index, ops_device **
   device->api = instance->api;
   device->host = instance->host;
   device->vec = cpu_vec_select();
+  device->dots = cpu_dots_select();
   device->channels_last = cpu_dnnl_likes_channels_last();
   const int32_t status = cpu_dnnl_create(device, &device->dnnl, error);
   if (status != OPS_OK) {

@@ -126,6 +126,49 @@ typedef struct cpu_vec_product {
   int64_t y_row;
   int32_t backwards;  // 1: last panels first, where the bits are the same
 } cpu_vec_product;
+// ---- Sums of products of bytes, see dots.h --------------------------------------------------
+
+#define CPU_DOTS_ROWS 6
+#define CPU_DOTS_COLUMNS 64
+#define CPU_DOTS_STEP 4
+
+// sums[r * CPU_DOTS_COLUMNS + c] for `rows` rows; a[t * CPU_DOTS_ROWS + r] addresses
+// steps * CPU_DOTS_STEP bytes, each of which is XORed with `flip`, 0 or 0x80.
+typedef void (*cpu_dots_tile)(const uint8_t *const *a, int32_t rows, int64_t taps,
+                              int64_t steps, const int8_t *b, uint8_t flip, int32_t *sums);
+
+// The fastest for this machine; all give the same sums. Pure.
+cpu_dots_tile cpu_dots_select(void);
+
+// ---- Quantised numbers ----------------------------------------------------------------------
+
+// Integers of 8 bits from sums of products: saturate(round(sum * scale / divisor) + zero).
+typedef struct cpu_vec_requantize {
+  const float *factor;  // about scale / divisor
+  const double *scale;
+  double divisor;
+  int32_t zero, is_signed;
+} cpu_vec_requantize;
+
+// Two quantised operands and the result, all int8 or all uint8: real = (n - zero) * scale.
+typedef struct cpu_vec_quantized {
+  double scale[3];
+  int32_t zero[3];
+  int32_t is_signed;
+} cpu_vec_quantized;
+
+// y = function of the real values of a and b, quantised; steps of 0 or 1 element.
+typedef void (*cpu_quantized_fn)(const cpu_vec_quantized *q, uint8_t *y, const uint8_t *a,
+                                 const uint8_t *b, int64_t a_step, int64_t b_step,
+                                 int64_t count);
+// y = saturate(round(x / scale) + zero), or x = (y - zero) * scale; scale and zero advance by
+// their steps, (0, 0), (1, 0) or (1, 1). `zero` is of the integers' type.
+typedef void (*cpu_quantize_fn)(const float *x, void *y, const float *scale, const void *zero,
+                                int64_t scale_step, int64_t zero_step, int64_t count);
+typedef void (*cpu_dequantize_fn)(const void *y, float *x, const float *scale, const void *zero,
+                                  int64_t scale_step, int64_t zero_step, int64_t count);
+
+// ---- The table ------------------------------------------------------------------------------
 
 typedef struct cpu_vec {
   const char *name;
@@ -182,6 +225,20 @@ typedef struct cpu_vec {
   void (*two_products)(float *y, const float *a, const float *b, const float *c, const float *d,
                        int64_t count);
   void (*mix)(float *y, const float *z, const float *a, const float *b, int64_t count);
+
+  // transpose of bytes.
+  void (*transpose_bytes)(const uint8_t *x, int64_t x_row, uint8_t *y, int64_t y_row,
+                          int64_t rows, int64_t columns);
+  // max_taps of bytes, and the sums of the taps; is_signed: the bytes are int8.
+  void (*max_bytes)(const cpu_vec_taps *taps, uint8_t *y, const uint8_t *x, int64_t channels,
+                    int32_t is_signed);
+  void (*sum_bytes)(const cpu_vec_taps *taps, int32_t *y, const uint8_t *x, int64_t channels,
+                    int32_t is_signed);
+  void (*requantize)(const cpu_vec_requantize *q, const int32_t *sums, uint8_t *y,
+                     int64_t count);
+  cpu_quantized_fn quantized_add, quantized_multiply;
+  const cpu_quantize_fn *quantize;      // [type]; NULL: not that type
+  const cpu_dequantize_fn *dequantize;  // [type]
 } cpu_vec;
 
 // The table for this machine. Pure.

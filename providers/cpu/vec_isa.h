@@ -37,6 +37,24 @@ void CPU_ISA_NAME(cpu_vec_two_products)(float *y, const float *a, const float *b
                                         const float *c, const float *d, int64_t count);
 void CPU_ISA_NAME(cpu_vec_mix)(float *y, const float *z, const float *a, const float *b,
                                int64_t count);
+void CPU_ISA_NAME(cpu_vec_transpose_bytes)(const uint8_t *x, int64_t x_row, uint8_t *y,
+                                           int64_t y_row, int64_t rows, int64_t columns);
+void CPU_ISA_NAME(cpu_vec_max_bytes)(const cpu_vec_taps *taps, uint8_t *y, const uint8_t *x,
+                                     int64_t channels, int32_t is_signed);
+void CPU_ISA_NAME(cpu_vec_sum_bytes)(const cpu_vec_taps *taps, int32_t *y, const uint8_t *x,
+                                     int64_t channels, int32_t is_signed);
+void CPU_ISA_NAME(cpu_vec_requantize)(const cpu_vec_requantize *q, const int32_t *sums,
+                                      uint8_t *y, int64_t count);
+void CPU_ISA_NAME(cpu_vec_quantized_add)(const cpu_vec_quantized *q, uint8_t *y,
+                                         const uint8_t *a, const uint8_t *b, int64_t a_step,
+                                         int64_t b_step, int64_t count);
+void CPU_ISA_NAME(cpu_vec_quantized_multiply)(const cpu_vec_quantized *q, uint8_t *y,
+                                              const uint8_t *a, const uint8_t *b,
+                                              int64_t a_step, int64_t b_step, int64_t count);
+void CPU_ISA_NAME(cpu_vec_dots)(const uint8_t *const *a, int32_t rows, int64_t taps,
+                                int64_t steps, const int8_t *b, uint8_t flip, int32_t *sums);
+extern const cpu_quantize_fn CPU_ISA_NAME(cpu_vec_quantize)[OPS_TYPE_COUNT];
+extern const cpu_dequantize_fn CPU_ISA_NAME(cpu_vec_dequantize)[OPS_TYPE_COUNT];
 extern const cpu_binary_fn CPU_ISA_NAME(cpu_vec_binary)[CPU_BINARY_COUNT][OPS_TYPE_COUNT];
 
 // Every element is computed from its own inputs alone, so an output may be an input.

@@ -195,4 +195,12 @@ const cpu_vec CPU_ISA_NAME(cpu_vec) = {
     .add_product = CPU_ISA_NAME(cpu_vec_add_product),
     .two_products = CPU_ISA_NAME(cpu_vec_two_products),
     .mix = CPU_ISA_NAME(cpu_vec_mix),
+    .transpose_bytes = CPU_ISA_NAME(cpu_vec_transpose_bytes),
+    .max_bytes = CPU_ISA_NAME(cpu_vec_max_bytes),
+    .sum_bytes = CPU_ISA_NAME(cpu_vec_sum_bytes),
+    .requantize = CPU_ISA_NAME(cpu_vec_requantize),
+    .quantized_add = CPU_ISA_NAME(cpu_vec_quantized_add),
+    .quantized_multiply = CPU_ISA_NAME(cpu_vec_quantized_multiply),
+    .quantize = CPU_ISA_NAME(cpu_vec_quantize),
+    .dequantize = CPU_ISA_NAME(cpu_vec_dequantize),
 };

@@ -74,8 +74,7 @@ void cpu_layouts_add(cpu_layouts *layouts, int32_t pattern, double cost) {
 }
 
 double cpu_reorder_cost(int64_t bytes) {
-  const double bytes_per_second = 1e10;
-  return 2.0 * (double)bytes / bytes_per_second;
+  return 2.0 * (double)bytes / CPU_BYTES_PER_SECOND;
 }
 
 int32_t cpu_query_layouts(ops_kernel *kernel, const ops_prepare_request *request,

@@ -21,6 +21,11 @@ typedef struct cpu_vec cpu_vec;          // vec.h
 typedef struct cpu_dnnl cpu_dnnl;        // dnnl_glue.h
 typedef struct cpu_layouts cpu_layouts;  // channels_last.h
 
+// What one core copies in a second, read and written: what the device states, by which the host
+// weighs changes of layout, and by which this provider weighs its own. Not measured, since that
+// would cost every session more time than the choice saves.
+#define CPU_BYTES_PER_SECOND 1e10
+
 struct ops_device {
   ops_instance *instance;
   const ops_host_api *api;

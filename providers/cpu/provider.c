@@ -80,6 +80,7 @@ static int32_t device_info(ops_device *device, ops_device_info *out_info, ops_er
                           .architecture = OPS_STR(CPU_ARCHITECTURE),
                           .fingerprint = text_of(device->fingerprint),
                           .min_alignment = 64,
+                          .peak_bytes_per_second = CPU_BYTES_PER_SECOND,
                           .features = device->vec->features,
                           .feature_count = device->vec->feature_count};
   (void)error;

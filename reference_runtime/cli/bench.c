@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/inputs.h"
 #include "cli/output.h"
+#include "cli/repeat.h"
 
 #define LARGEST_COUNT 1000000
 
@@ -19,14 +19,9 @@ typedef struct bench {
   opsrt_result *result;  // of the last run
 } bench;
 
-static int32_t run_once(bench *bench, double *out_seconds, ops_error *error) {
-  opsrt_result_destroy(bench->result);
-  bench->result = NULL;
-  const double start = cli_seconds();
-  const int32_t status =
-      cli_run_session(bench->options, bench->session, bench->inputs, &bench->result, error);
-  *out_seconds = cli_seconds() - start;
-  return status;
+static int32_t run_times(bench *bench, uint64_t count, double *seconds, ops_error *error) {
+  return cli_repeat(bench->options, bench->session, bench->inputs, count, seconds,
+                    &bench->result, error);
 }
 
 // ---- For a program at the other end ---------------------------------------------------------
@@ -35,7 +30,7 @@ static int32_t run_once(bench *bench, double *out_seconds, ops_error *error) {
 static int32_t answer(bench *bench, long count, ops_error *error) {
   for (long i = 0; i < count; ++i) {
     double seconds;
-    OPS_RETURN_IF_ERROR(run_once(bench, &seconds, error));
+    OPS_RETURN_IF_ERROR(run_times(bench, 1, &seconds, error));
     printf("%s%.9f", i ? " " : "", seconds);
   }
   putchar('\n');
@@ -62,11 +57,6 @@ static int32_t follow(bench *bench, double load_seconds, ops_error *error) {
 
 // ---- For people -----------------------------------------------------------------------------
 
-static int32_t time_runs(bench *bench, double *seconds, uint64_t count, ops_error *error) {
-  for (uint64_t i = 0; i < count; ++i) OPS_RETURN_IF_ERROR(run_once(bench, &seconds[i], error));
-  return OPS_OK;
-}
-
 static void print_times(double load_seconds, double first, const double *sorted,
                         uint64_t count) {
   printf("load %.3f ms, first run %.3f ms\n", load_seconds * 1e3, first * 1e3);
@@ -79,8 +69,8 @@ static int32_t measure(bench *bench, double load_seconds, ops_error *error) {
   const uint64_t count = (uint64_t)bench->options->repeat;
   double first, *seconds = calloc(count, sizeof *seconds);
   if (!seconds) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "times");
-  int32_t status = run_once(bench, &first, error);
-  if (status == OPS_OK) status = time_runs(bench, seconds, count, error);
+  int32_t status = run_times(bench, 1, &first, error);
+  if (status == OPS_OK) status = run_times(bench, count, seconds, error);
   if (status == OPS_OK) {
     cli_sort_seconds(seconds, count);
     print_times(load_seconds, first, seconds, count);

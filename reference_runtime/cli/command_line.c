@@ -86,6 +86,24 @@ static int store_profile(cli_options *options, const char *name, const char *val
   return CLI_OK;
 }
 
+static int store_json(cli_options *options, const char *name, const char *value) {
+  (void)name;
+  options->json = value;
+  return CLI_OK;
+}
+
+static int store_html(cli_options *options, const char *name, const char *value) {
+  (void)name;
+  options->html = value;
+  return CLI_OK;
+}
+
+static int set_quiet(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->quiet = 1;
+  return CLI_OK;
+}
+
 static int set_no_fallback(cli_options *options, const char *name, const char *value) {
   (void)name, (void)value;
   options->no_fallback = 1;
@@ -222,8 +240,10 @@ static int set_help(cli_options *options, const char *name, const char *value) {
   return CLI_OK;
 }
 
-// What `bench` repeats where --repeat does not say.
-#define BENCH_RUNS 30
+// How often the commands run the model where the command line does not say.
+static int64_t usual_runs(const char *command) {
+  return strcmp(command, "bench") == 0 ? 30 : strcmp(command, "profile") == 0 ? 10 : 1;
+}
 
 #define RUNS "run profile"
 #define RUNS_OR_BENCH "run profile bench"
@@ -243,7 +263,11 @@ static const struct {
     {"--provider", MODELS, 1, store_provider, 1},
     {"--option", MODELS, 1, store_option, 1},
     {"--no-fallback", MODELS, 0, set_no_fallback, 0},
-    {"--profile", RUNS, 1, store_profile, 0},
+    {"--profile", "run", 1, store_profile, 0},
+    {"--trace", "profile", 1, store_profile, 0},
+    {"--json", "profile", 1, store_json, 0},
+    {"--html", "profile", 1, store_html, 0},
+    {"--quiet", RUNS_OR_BENCH, 0, set_quiet, 0},
     {"--placement", RUNS, 0, set_placement, 0},
     {"--memory", RUNS_OR_BENCH, 0, set_memory, 0},
     {"--no-memory-reuse", RUNS_OR_BENCH EXPLAIN, 0, set_no_reuse, 0},
@@ -251,7 +275,8 @@ static const struct {
     {"--arena-extend", RUNS_OR_BENCH, 1, store_arena_extend, 0},
     {"--arena-initial", RUNS_OR_BENCH, 1, store_arena_initial, 0},
     {"--shrink-after-run", RUNS_OR_BENCH, 0, set_shrink, 0},
-    {"--repeat", RUNS_OR_BENCH, 1, store_repeat, 0},
+    {"--repeat", "run bench", 1, store_repeat, 0},
+    {"--runs", "profile", 1, store_repeat, 0},
     {"--workers", MODELS, 1, store_workers, 0},
     {"--timeout", RUNS_OR_BENCH, 1, store_timeout, 0},
     {"--follow", "bench", 0, set_follow, 0},
@@ -299,7 +324,7 @@ int cli_parse(int argc, char **argv, cli_options *out_options) {
   *out_options = (cli_options){.command = argv[1],
                                .level = CLI_DEFAULT_LEVEL,
                                .log_level = OPS_LOG_WARNING,
-                               .repeat = strcmp(argv[1], "bench") == 0 ? BENCH_RUNS : 1};
+                               .repeat = usual_runs(argv[1])};
   int plain_only = 0;
   uint64_t given = 0;  // set of rows of the table
   for (int i = 2; i < argc; ++i) {
@@ -331,7 +356,6 @@ int cli_parse(int argc, char **argv, cli_options *out_options) {
 
 static const char help_run[] =
     "usage: opsrun run MODEL [option]…\n"
-    "       opsrun profile MODEL [option]…     run, and print the time of each node\n"
     "\n"
     "Runs an ONNX model once and prints its outputs.\n"
     "\n"
@@ -365,8 +389,32 @@ static const char help_run[] =
     "  --arena-initial SIZE  what an arena begins with\n"
     "  --shrink-after-run    give memory back to the system after each run\n"
     "  --no-rewrites         leave providers' rewrite rules unused\n"
+    "  --quiet               show no progress, which long runs show on a terminal\n"
     "\n"
     "Exit code: 0 if the run succeeded, 2 otherwise, with one line on stderr.\n";
+
+static const char help_profile[] =
+    "usage: opsrun profile MODEL [option]…\n"
+    "\n"
+    "Runs a model, prints the time of each node, and what the figures advise to do.\n"
+    "\n"
+    "  --html FILE           a page with timeline, memory, roofline and tables; it needs "
+    "nothing "
+    "else\n"
+    "  --json FILE           op_profile.json: time, bytes, operations, share of the device's "
+    "peak\n"
+    "                        for each node and operator, memory, advice\n"
+    "  --trace FILE          a trace for Perfetto or chrome://tracing\n"
+    "  --runs N              so many runs; 10 else\n"
+    "\n"
+    "and of opsrun run: --input, --output-dir, --provider, --option, --no-fallback, "
+    "--placement,\n"
+    "--memory, --workers, --expand-functions, --log-level, --no-memory-reuse, --quiet. An "
+    "input "
+    "that\n"
+    "is not given is filled with zeros, dimensions that the model leaves open with 1.\n"
+    "\n"
+    "Exit code: 0 if all runs succeeded, 2 otherwise, with one line on stderr.\n";
 
 static const char help_bench[] =
     "usage: opsrun bench MODEL [option]…\n"
@@ -431,7 +479,7 @@ static const char help_all[] =
     "usage: opsrun COMMAND …\n"
     "\n"
     "  run MODEL         run a model\n"
-    "  profile MODEL     run a model and print the time of each node\n"
+    "  profile MODEL     run a model, and say where the time goes and why\n"
     "  bench MODEL       time a model\n"
     "  optimize MODEL    write a model as the optimizer leaves it\n"
     "  explain MODEL     print what the optimizer did, and who runs what\n"
@@ -445,7 +493,7 @@ void cli_print_help(const char *command) {
     const char *command;
     const char *text;
   } texts[] = {{"run", help_run},
-               {"profile", help_run},
+               {"profile", help_profile},
                {"bench", help_bench},
                {"optimize", help_optimize},
                {"explain", help_explain},

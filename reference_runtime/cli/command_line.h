@@ -34,7 +34,10 @@ typedef struct cli_options {
   ops_key_value options[CLI_MAX_OPTIONS];  // of all providers, in order
   uint32_t option_count;
   const char *output_dir;
-  const char *profile;  // file
+  const char *profile;  // file of the trace
+  const char *json;     // files of the report
+  const char *html;
+  int quiet;
   int64_t repeat;
   int64_t workers;
   double timeout_seconds;  // 0: none
@@ -66,6 +69,7 @@ void cli_print_help(const char *command);
 
 // The commands. Each returns an exit code.
 int cli_run(const cli_options *options);
+int cli_profile(const cli_options *options);
 int cli_bench(const cli_options *options);
 int cli_optimize(const cli_options *options);
 int cli_explain(const cli_options *options);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/inputs.h"
 
+#include <ops_support/checked.h>
 #include <ops_support/error.h>
+#include <ops_support/tensor.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +39,56 @@ int32_t cli_inputs_read(const cli_options *options, const opsrt_session *session
   return OPS_OK;
 }
 
+static int is_given(const cli_inputs *inputs, const char *name) {
+  for (uint32_t i = 0; i < inputs->count; ++i)
+    if (strcmp(inputs->names[i], name) == 0) return 1;
+  return 0;
+}
+
+// The dimensions lie before the data.
+static int32_t make_up(const opsrt_info *info, cli_inputs *inputs, ops_error *error) {
+  const uint32_t at = inputs->count;
+  uint64_t size = 0;
+  int64_t count = 1;
+  if (info->kind != OPS_VALUE_TENSOR || info->type == OPS_TYPE_STRING || info->rank < 0)
+    return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
+                         "input '%s' is missing, and %s cannot be made up; give it by --input",
+                         info->name, info->text);
+  int64_t dims[OPS_MAX_RANK];
+  for (int32_t i = 0; i < info->rank; ++i) dims[i] = info->dims[i] < 0 ? 1 : info->dims[i];
+  if (at == CLI_MAX_INPUTS || !ops_checked_count(dims, info->rank, &count) ||
+      !ops_type_bytes(info->type, count, &size) || size > UINT64_MAX / 2)
+    return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
+                         "input '%s', %s, is too large to make up", info->name, info->text);
+  int64_t *memory = calloc(1, sizeof dims + size);
+  char *name = strdup(info->name);
+  inputs->made_up[at] = memory;
+  inputs->names[at] = name;
+  inputs->count++;
+  if (!memory || !name) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "an input");
+  memcpy(memory, dims, sizeof dims);
+  inputs->values[at] = (opsrt_value){.name = name,
+                                     .kind = OPS_VALUE_TENSOR,
+                                     .type = info->type,
+                                     .rank = info->rank,
+                                     .dims = memory,
+                                     .data = memory + OPS_MAX_RANK,
+                                     .size = size};
+  return OPS_OK;
+}
+
+int32_t cli_inputs_make_up(const opsrt_session *session, cli_inputs *inputs, ops_error *error) {
+  for (uint64_t i = 0; i < opsrt_session_input_count(session); ++i) {
+    const opsrt_info *info = opsrt_session_input(session, i);
+    if (!info->optional && !is_given(inputs, info->name))
+      OPS_RETURN_IF_ERROR(make_up(info, inputs, error));
+  }
+  return OPS_OK;
+}
+
 void cli_inputs_finish(cli_inputs *inputs) {
   for (uint32_t i = 0; i < inputs->count; ++i) {
+    free(inputs->made_up[i]);
     opsrt_tensor_destroy(inputs->tensors[i]);
     free(inputs->names[i]);
   }

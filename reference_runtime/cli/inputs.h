@@ -11,6 +11,7 @@ typedef struct cli_inputs {
   opsrt_value values[CLI_MAX_INPUTS];
   opsrt_tensor *tensors[CLI_MAX_INPUTS];
   char *names[CLI_MAX_INPUTS];
+  void *made_up[CLI_MAX_INPUTS];  // NULL: read from a file
   uint32_t count;
 } cli_inputs;
 
@@ -18,6 +19,9 @@ typedef struct cli_inputs {
 // cli_inputs_finish frees it, also after a failure.
 int32_t cli_inputs_read(const cli_options *options, const opsrt_session *session,
                         cli_inputs *out_inputs, ops_error *error);
+// Adds an input of zeros for each that the model needs and nobody gave; dimensions that the
+// model leaves open become 1. UNSUPPORTED for an input that is no tensor of numbers.
+int32_t cli_inputs_make_up(const opsrt_session *session, cli_inputs *inputs, ops_error *error);
 void cli_inputs_finish(cli_inputs *inputs);
 
 // The options of a session, as the command line gives them; borrows from `options`.

@@ -14,7 +14,7 @@ static const struct {
   const char *name;
   int (*run)(const cli_options *options);
 } commands[] = {{"run", cli_run},
-                {"profile", cli_run},
+                {"profile", cli_profile},
                 {"bench", cli_bench},
                 {"optimize", cli_optimize},
                 {"explain", cli_explain},

@@ -13,6 +13,8 @@ int32_t cli_check_target(const char *path, ops_error *error);
 // Writes every output into `directory`, which is made if it is missing: all of them or none.
 int32_t cli_write_outputs(const char *directory, const opsrt_result *result, ops_error *error);
 
+// Of runs in their order: the first, the median, the fastest. Sorts them.
+void cli_print_runs(double *seconds, uint64_t count);
 void cli_print_outputs(const opsrt_result *result);
 void cli_print_placement(const opsrt_session *session);
 void cli_print_memory(const opsrt_session *session);

@@ -8,9 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/inputs.h"
 #include "cli/output.h"
 
 #define MAX_ROWS 20u
+
+void cli_print_runs(double *seconds, uint64_t count) {
+  const double first = seconds[0];
+  cli_sort_seconds(seconds, count);
+  printf("%" PRIu64 " runs: first %.3f ms, median %.3f ms, fastest %.3f ms\n", count,
+         first * 1e3, seconds[count / 2] * 1e3, seconds[0] * 1e3);
+}
 
 static void print_numbers(const opsrt_value *value) {
   const float *floats = value->data;

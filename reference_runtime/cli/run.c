@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// opsrun run and opsrun profile.
+// opsrun run.
 #include <errno.h>
 #include <ops_support/error.h>
 #include <stdio.h>
@@ -8,29 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/inputs.h"
 #include "cli/output.h"
+#include "cli/repeat.h"
 
 // Runs as often as asked; the result of the last run is kept.
 static int32_t run_all(const cli_options *options, opsrt_session *session,
                        const cli_inputs *inputs, opsrt_result **out_result, ops_error *error) {
-  const uint64_t repeat = (uint64_t)options->repeat;
-  double *seconds = calloc(repeat, sizeof *seconds);
-  int32_t status = OPS_OK;
+  const uint64_t count = (uint64_t)options->repeat;
+  double *seconds = calloc(count, sizeof *seconds);
   if (!seconds) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "times");
-  for (uint64_t i = 0; status == OPS_OK && i < repeat; ++i) {
-    opsrt_result_destroy(*out_result);
-    const double start = cli_seconds();
-    status = cli_run_session(options, session, inputs, out_result, error);
-    seconds[i] = cli_seconds() - start;
-  }
-  if (status == OPS_OK && repeat > 1) {
-    const double first = seconds[0];
-    cli_sort_seconds(seconds, repeat);
-    printf("%llu runs: first %.3f ms, median %.3f ms, fastest %.3f ms\n",
-           (unsigned long long)repeat, first * 1e3, seconds[repeat / 2] * 1e3,
-           seconds[0] * 1e3);
-  }
+  const int32_t status =
+      cli_repeat(options, session, inputs, count, seconds, out_result, error);
+  if (status == OPS_OK && count > 1) cli_print_runs(seconds, count);
   free(seconds);
   return status;
 }
@@ -59,11 +48,10 @@ static int32_t write_files(const cli_options *options, opsrt_session *session,
 
 static int32_t report(const cli_options *options, opsrt_session *session,
                       const opsrt_result *result, ops_error *error) {
-  const int profiling = options->profile || strcmp(options->command, "profile") == 0;
   OPS_RETURN_IF_ERROR(write_files(options, session, result, error));
   if (!options->output_dir) cli_print_outputs(result);
   if (options->memory) cli_print_memory(session);
-  return profiling ? cli_print_times(session, error) : OPS_OK;
+  return options->profile ? cli_print_times(session, error) : OPS_OK;
 }
 
 static int32_t run(const cli_options *options, cli_inputs *inputs, opsrt_session **session,
@@ -76,9 +64,7 @@ static int32_t run(const cli_options *options, cli_inputs *inputs, opsrt_session
 }
 
 int cli_run(const cli_options *options) {
-  if (options->plain_count != 1)
-    return cli_fail("%s takes one model; see opsrun %s --help", options->command,
-                    options->command);
+  if (options->plain_count != 1) return cli_fail("run takes one model; see opsrun run --help");
   static cli_inputs inputs;
   opsrt_session *session = NULL;
   opsrt_result *result = NULL;

@@ -144,27 +144,6 @@ static int32_t record(rt_run *run, rt_segment *segment, uint32_t index, ops_erro
                                                      stream_of(run, action), error);
 }
 
-static void note_span(const rt_run *run, const rt_segment *segment, const rt_action *action,
-                      uint64_t correlation, uint64_t start_ns) {
-  static const int32_t kinds[] = {[RT_ACTION_KERNEL] = OPS_PROFILE_KERNEL,
-                                  [RT_ACTION_COPY] = OPS_PROFILE_COPY,
-                                  [RT_ACTION_REORDER] = OPS_PROFILE_COPY};
-  static const char *const names[] = {
-      [RT_ACTION_COPY] = "(copy)", [RT_ACTION_REORDER] = "(reorder)"};
-  const rt_profile_span span = {
-      .kind = kinds[action->kind],
-      .run = run->number,
-      .name = action->name,
-      .op = action->unit ? action->unit->op : names[action->kind],
-      .origins = action->unit ? action->unit->origins : NULL,
-      .provider = action->device ? action->device->name : "host",
-      .correlation = correlation,
-      .start_ns = start_ns,
-      .end_ns = rt_profile_now(),
-      .bytes = action->unit ? 0 : segment->plan->buffers[action->outputs[0]].bytes};
-  rt_profile_add(run->executor->options.profile, &span);
-}
-
 // A kernel that has been asked to end says CANCELLED, whatever the reason is.
 static int32_t fail(rt_run *run, rt_segment *segment, const rt_action *action, int32_t status,
                     ops_error *error) {
@@ -191,13 +170,13 @@ int32_t rt_run_issue(rt_run *run, rt_segment *segment, uint32_t index, ops_error
   int32_t status = runners[action->kind](run, segment, index, correlation, error);
   if (status == OPS_OK && action->queue != RT_QUEUE_NONE)
     status = record(run, segment, index, error);
-  // The kernels of bodies have spans of their own.
-  if (status == OPS_OK && profile && action->kind != RT_ACTION_CONTROL)
-    note_span(run, segment, action, correlation, start_ns);
+  if (status == OPS_OK && profile)
+    rt_run_note_action(run, segment, index, correlation, start_ns);
   return status == OPS_OK ? OPS_OK : fail(run, segment, action, status, error);
 }
 
 int32_t rt_run_actions(rt_run *run, rt_segment *segment, ops_error *error) {
+  if (run->executor->options.profile) rt_run_note_segment(run, segment);
   for (uint32_t i = 0; i < segment->plan->action_count; ++i) {
     const int32_t status = rt_interrupt_status(run->interrupt);
     if (status != OPS_OK) {

@@ -174,14 +174,7 @@ static int32_t obtain(rt_run *run, rt_cached_plan **out_plan, ops_error *error) 
   run->lookups++;
   OPS_RETURN_IF_ERROR(
       rt_plan_cache_obtain(run->executor->cache, &request, out_plan, &built, error));
-  if (built && options->profile)
-    rt_profile_add(options->profile, &(rt_profile_span){.kind = OPS_PROFILE_COMPILE,
-                                                        .run = run->number,
-                                                        .name = "plan and prepare",
-                                                        .op = "",
-                                                        .provider = "host",
-                                                        .start_ns = start_ns,
-                                                        .end_ns = rt_profile_now()});
+  if (built && options->profile) rt_run_note_plan(run, (*out_plan)->plan, start_ns);
   return OPS_OK;
 }
 
@@ -399,6 +392,7 @@ int32_t rt_executor_run(rt_executor *executor, const rt_run_input *inputs,
                 .number = next_number(executor),
                 .inputs = inputs,
                 .outputs = outputs};
+  const uint64_t start_ns = executor->options.profile ? rt_profile_now() : 0;
   clear_outputs(&run);
   int32_t status = check_devices(executor, error);
   if (status == OPS_OK) status = acquire_streams(&run, error);
@@ -408,6 +402,7 @@ int32_t rt_executor_run(rt_executor *executor, const rt_run_input *inputs,
   release_run(&run);
   if (executor->options.memory.shrink_after_run) rt_places_shrink(executor->places);
   if (status != OPS_OK) drop_outputs(&run);
+  if (executor->options.profile) rt_run_note_end(&run, start_ns);
   return status;
 }
 

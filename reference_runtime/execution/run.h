@@ -41,6 +41,7 @@ typedef struct rt_segment {
   rt_instance *instance;
   rt_binding *bindings;  // of the instance, by buffer
   uint32_t *events;      // of the instance, by action
+  uint64_t *live;        // of a profile: bytes by place of executor->place_list, then by action
 } rt_segment;
 
 // Gives memory to outputs of a body before they are computed. *out_memory NULL: the run takes
@@ -133,6 +134,16 @@ const rt_action *rt_run_find_event(const rt_run *run, const rt_segment *segment,
 // the action that caused it. Returns the status of the run.
 int32_t rt_run_blame_device(rt_run *run, rt_segment *segment, rt_stream_set *set,
                             const rt_action *present, int32_t status, ops_error *error);
+
+// ---- measure.c: what the profile is told; called only if there is one ----
+// A plan that was built from `start_ns` until now, and its kernels prepared.
+void rt_run_note_plan(const rt_run *run, const rt_plan *plan, uint64_t start_ns);
+// Before the actions of a segment: what of its memory is live at each of them.
+void rt_run_note_segment(rt_run *run, rt_segment *segment);
+// An action that the host issued, or did, from `start_ns` until now.
+void rt_run_note_action(const rt_run *run, const rt_segment *segment, uint32_t index,
+                        uint64_t correlation, uint64_t start_ns);
+void rt_run_note_end(const rt_run *run, uint64_t start_ns);
 
 // ---- late.c: shapes and contents that running tells ----
 int32_t rt_run_resolve(rt_run *run, rt_segment *segment, ops_error *error);

@@ -92,6 +92,8 @@ typedef struct rt_action {
   uint32_t wait_count;
   const ops_prepare_request *request;  // KERNEL
   ops_prepared *prepared;              // of the plan; shared by runs if re-entrant
+  uint64_t prepare_start_ns;           // when it was prepared, CLOCK_MONOTONIC
+  uint64_t prepare_end_ns;
   int32_t reentrant;
 } rt_action;
 

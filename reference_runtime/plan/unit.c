@@ -10,6 +10,7 @@
 #include <ops_support/tensor.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "plan/builder.h"
 
@@ -33,6 +34,8 @@ typedef struct work {
   int bounded;  // 1: some output has a vector of dims
   ops_prepare_request request;
   ops_prepare_reply reply;
+  uint64_t prepare_start_ns;
+  uint64_t prepare_end_ns;
 } work;
 
 static const rt_value *input_of(const work *w, uint32_t i) {
@@ -167,7 +170,7 @@ static int32_t work_init(work *w, rt_builder *b, const rt_unit *unit, ops_error 
 // A choice costs what the kernel says, and a reorder of each activation that is not yet in the
 // layout that it wants. At the same cost private layouts win: the next unit may want them, too.
 
-// Of a device that does not state its own, in bytes per second.
+// Of a device that states none, in bytes per second.
 static const double kUsualBandwidth = 1e10;
 
 static double reorder_seconds(const work *w, const ops_type_info *type) {
@@ -611,6 +614,8 @@ static int32_t finish(work *w, ops_error *error) {
       .outputs = w->outputs,
       .output_count = unit->output_count,
       .prepared = w->reply.prepared,
+      .prepare_start_ns = w->prepare_start_ns,
+      .prepare_end_ns = w->prepare_end_ns,
       .reentrant = unit->def && (unit->def->flags & OPS_KERNEL_REENTRANT)};
   for (uint32_t i = 0; i < unit->output_count; ++i) {
     w->outputs[i] = w->dims_outputs[i] = RT_NO_BUFFER;
@@ -625,11 +630,19 @@ static int32_t finish(work *w, ops_error *error) {
   return rt_builder_add_action(w->b, &action, error);
 }
 
+static uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static int32_t plan_unit(work *w, ops_error *error) {
   OPS_RETURN_IF_ERROR(choose_layouts(w, error));
   OPS_RETURN_IF_ERROR(bring_inputs(w, error));
   OPS_RETURN_IF_ERROR(choose_aliases(w, error));
+  w->prepare_start_ns = now_ns();
   OPS_RETURN_IF_ERROR(prepare(w, error));
+  w->prepare_end_ns = now_ns();
   const int32_t status = finish(w, error);
   if (status != OPS_OK) w->unit->api->prepared_destroy(w->reply.prepared);
   return status;

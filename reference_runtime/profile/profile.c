@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sink: an array of spans behind one mutex, and the sums over it. Spans beyond the limit or
-// beyond memory are dropped and counted, never an error of the run that they describe.
+// The sink: arrays of spans and of samples behind one mutex. What is beyond the limit or beyond
+// memory is dropped and counted, never an error of the run that it describes.
 #include "profile/profile.h"
 
+#include <ops/tensor.h>
 #include <ops_support/error.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static void entry_finish(rt_profile_entry *entry) {
 void rt_profile_clear(rt_profile *profile) {
   pthread_mutex_lock(&profile->mutex);
   for (uint64_t i = 0; i < profile->count; ++i) entry_finish(&profile->entries[i]);
-  profile->count = profile->dropped = 0;
+  profile->count = profile->sample_count = profile->dropped = 0;
   pthread_mutex_unlock(&profile->mutex);
 }
 
@@ -38,6 +39,7 @@ void rt_profile_destroy(rt_profile *profile) {
   if (!profile) return;
   rt_profile_clear(profile);
   free(profile->entries);
+  free(profile->samples);
   pthread_mutex_destroy(&profile->mutex);
   free(profile);
 }
@@ -55,18 +57,23 @@ uint64_t rt_profile_launch(rt_profile *profile) {
   return number;
 }
 
+// Room for one element more, unless memory or RT_PROFILE_MAX_SPANS is exhausted.
+static int make_room(void **elements, size_t size, uint64_t count, uint64_t *capacity) {
+  if (count < *capacity) return 1;
+  const uint64_t wanted = *capacity ? *capacity * 2 : 1024;
+  void *grown = wanted <= RT_PROFILE_MAX_SPANS ? realloc(*elements, wanted * size) : NULL;
+  if (!grown) return 0;
+  *elements = grown;
+  *capacity = wanted;
+  return 1;
+}
+
 // Takes over what `entry` owns.
 static void append(rt_profile *profile, rt_profile_entry *entry) {
   pthread_mutex_lock(&profile->mutex);
-  if (profile->count == profile->capacity && profile->capacity < RT_PROFILE_MAX_SPANS) {
-    const uint64_t capacity = profile->capacity ? profile->capacity * 2 : 1024;
-    rt_profile_entry *grown = realloc(profile->entries, capacity * sizeof *profile->entries);
-    if (grown) {
-      profile->entries = grown;
-      profile->capacity = capacity;
-    }
-  }
-  const int fits = profile->count < profile->capacity;
+  void *entries = profile->entries;
+  const int fits = make_room(&entries, sizeof *entry, profile->count, &profile->capacity);
+  profile->entries = entries;
   if (fits)
     profile->entries[profile->count++] = *entry;
   else
@@ -78,6 +85,19 @@ static void append(rt_profile *profile, rt_profile_entry *entry) {
 void rt_profile_add(rt_profile *profile, const rt_profile_span *span) {
   rt_profile_entry entry = {.span = *span, .device = RT_PROFILE_HOST};
   append(profile, &entry);
+}
+
+void rt_profile_add_sample(rt_profile *profile, const rt_profile_sample *sample) {
+  pthread_mutex_lock(&profile->mutex);
+  void *samples = profile->samples;
+  const int fits =
+      make_room(&samples, sizeof *sample, profile->sample_count, &profile->sample_capacity);
+  profile->samples = samples;
+  if (fits)
+    profile->samples[profile->sample_count++] = *sample;
+  else
+    profile->dropped++;
+  pthread_mutex_unlock(&profile->mutex);
 }
 
 static char *copy_text(ops_str text) {
@@ -103,10 +123,7 @@ static void copy_counters(rt_profile_entry *entry, const ops_profile_record *rec
 
 void rt_profile_add_device(rt_profile *profile, int32_t device, const char *name,
                            const ops_profile_record *record) {
-  rt_profile_entry entry = {.device = device,
-                            .memory_from = record->memory_from,
-                            .memory_to = record->memory_to,
-                            .own_name = copy_text(record->name)};
+  rt_profile_entry entry = {.device = device, .own_name = copy_text(record->name)};
   entry.span = (rt_profile_span){.kind = record->kind,
                                  .run = record->stream_id,
                                  .name = entry.own_name ? entry.own_name : "",
@@ -115,12 +132,14 @@ void rt_profile_add_device(rt_profile *profile, int32_t device, const char *name
                                  .correlation = record->correlation,
                                  .start_ns = record->start_ns,
                                  .end_ns = record->end_ns,
-                                 .bytes = record->bytes};
+                                 .bytes = record->bytes,
+                                 .memory_from = record->memory_from,
+                                 .memory_to = record->memory_to};
   copy_counters(&entry, record);
   append(profile, &entry);
 }
 
-// ---- Sums -----------------------------------------------------------------------------------
+// ---- Reading --------------------------------------------------------------------------------
 
 static int by_launch(const void *left, const void *right) {
   const rt_profile_entry *a = *(const rt_profile_entry *const *)left;
@@ -138,82 +157,26 @@ const rt_profile_entry **rt_profile_sorted(const rt_profile *profile) {
   return sorted;
 }
 
-static uint64_t duration(const rt_profile_entry *entry) {
-  return entry->span.end_ns > entry->span.start_ns ? entry->span.end_ns - entry->span.start_ns
-                                                   : 0;
+uint64_t rt_profile_duration(const rt_profile_span *span) {
+  return span->end_ns > span->start_ns ? span->end_ns - span->start_ns : 0;
 }
 
-// One row per launch of the host: with the device's time where it was reported.
-static uint64_t launch_rows(const rt_profile_entry **sorted, uint64_t count,
-                            rt_profile_time *rows) {
-  uint64_t row_count = 0;
-  for (uint64_t i = 0; i < count;) {
-    const rt_profile_entry *host = sorted[i++];
-    if (host->span.correlation == 0 || host->device != RT_PROFILE_HOST) continue;
-    uint64_t device_ns = 0;
-    int reported = 0;
-    for (; i < count && sorted[i]->span.correlation == host->span.correlation; ++i) {
-      device_ns += duration(sorted[i]);
-      reported = 1;
-    }
-    rows[row_count++] =
-        (rt_profile_time){.name = host->span.name,
-                          .op = host->span.op,
-                          .origins = host->span.origins ? host->span.origins : "",
-                          .provider = host->span.provider,
-                          .count = 1,
-                          .total_ns = reported ? device_ns : duration(host),
-                          .bytes = host->span.bytes};
-  }
-  return row_count;
+uint64_t rt_profile_origin(const rt_profile *profile) {
+  uint64_t origin = UINT64_MAX;
+  for (uint64_t i = 0; i < profile->count; ++i)
+    if (profile->entries[i].span.start_ns < origin) origin = profile->entries[i].span.start_ns;
+  for (uint64_t i = 0; i < profile->sample_count; ++i)
+    if (profile->samples[i].time_ns < origin) origin = profile->samples[i].time_ns;
+  return origin;
 }
 
-static int by_name(const void *left, const void *right) {
-  const rt_profile_time *a = left, *b = right;
-  int order = strcmp(a->name, b->name);
-  if (order == 0) order = strcmp(a->op, b->op);
-  return order != 0 ? order : strcmp(a->provider, b->provider);
+const char *rt_profile_kind_name(int32_t kind) {
+  static const char *const names[] = {"other", "kernel", "copy",    "compile", "wait",
+                                      "other", "run",    "reorder", "control"};
+  return kind > 0 && kind <= RT_PROFILE_CONTROL ? names[kind] : names[0];
 }
 
-static int by_time(const void *left, const void *right) {
-  const rt_profile_time *a = left, *b = right;
-  if (a->total_ns != b->total_ns) return a->total_ns > b->total_ns ? -1 : 1;
-  return by_name(left, right);
-}
-
-static uint64_t merge_rows(rt_profile_time *rows, uint64_t count) {
-  uint64_t merged = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    rt_profile_time *last = merged ? &rows[merged - 1] : NULL;
-    if (!last || by_name(last, &rows[i]) != 0) {
-      rows[merged++] = rows[i];
-      continue;
-    }
-    last->count += rows[i].count;
-    last->total_ns += rows[i].total_ns;
-    last->bytes += rows[i].bytes;
-  }
-  return merged;
-}
-
-int32_t rt_profile_times(rt_profile *profile, rt_profile_time **out_times, uint64_t *out_count,
-                         ops_error *error) {
-  *out_times = NULL;
-  *out_count = 0;
-  pthread_mutex_lock(&profile->mutex);
-  const rt_profile_entry **sorted = rt_profile_sorted(profile);
-  rt_profile_time *rows = malloc((profile->count + 1) * sizeof *rows);
-  const uint64_t count = sorted && rows ? launch_rows(sorted, profile->count, rows) : 0;
-  pthread_mutex_unlock(&profile->mutex);
-  const int complete = sorted && rows;
-  free(sorted);
-  if (!complete) {
-    free(rows);
-    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "the times of a profile");
-  }
-  qsort(rows, count, sizeof *rows, by_name);
-  *out_count = merge_rows(rows, count);
-  qsort(rows, *out_count, sizeof *rows, by_time);
-  *out_times = rows;
-  return OPS_OK;
+const char *rt_profile_memory_name(int32_t kind) {
+  static const char *const names[] = {"host", "pinned", "device", "shared"};
+  return kind >= 0 && kind < OPS_MEMORY_KIND_COUNT ? names[kind] : "unknown";
 }

@@ -11,11 +11,13 @@
 #include <string.h>
 // cmocka needs the four above first.
 #include <cmocka.h>
+#include <math.h>
 #include <ops/tensor.h>
 #include <ops_support/error.h>
 #include <unistd.h>
 
 #include "profile/profile.h"
+#include "profile/report.h"
 
 // ---- A JSON reader that only accepts or refuses ---------------------------------------------
 
@@ -135,16 +137,16 @@ static rt_profile *profile_with_two_runs(void) {
 static void times_prefer_the_device(void **state) {
   (void)state;
   rt_profile *profile = profile_with_two_runs();
-  rt_profile_time *times = NULL;
-  uint64_t count = 0;
-  assert_int_equal(rt_profile_times(profile, &times, &count, NULL), OPS_OK);
-  assert_int_equal(count, 2);
-  assert_string_equal(times[0].name, "conv1");  // 2 x 5000 ns on the device, not 2 x 100
-  assert_int_equal(times[0].total_ns, 10000);
-  assert_int_equal(times[0].count, 2);
-  assert_string_equal(times[1].name, "relu1");
-  assert_int_equal(times[1].total_ns, 4000);
-  free(times);
+  const rt_report_context none = {0};
+  rt_report report;
+  assert_int_equal(rt_report_init(&report, profile, &none, NULL), OPS_OK);
+  assert_int_equal(report.node_count, 2);
+  assert_string_equal(report.nodes[0].name, "conv1");  // 2 x 5000 ns on the device, not 2 x 100
+  assert_int_equal(report.nodes[0].time.sum, 10000);
+  assert_int_equal(report.nodes[0].time.count, 2);
+  assert_string_equal(report.nodes[1].name, "relu1");
+  assert_int_equal(report.nodes[1].time.sum, 4000);
+  rt_report_finish(&report);
   rt_profile_destroy(profile);
 }
 
@@ -212,6 +214,91 @@ static void counters_are_copied(void **state) {
   rt_profile_destroy(profile);
 }
 
+static void a_report_merges_launches_and_counters(void **state) {
+  (void)state;
+  rt_profile *profile = NULL;
+  assert_int_equal(rt_profile_create(&profile, NULL), OPS_OK);
+  for (uint32_t i = 0; i < 20; ++i) {  // 1 … 20 us
+    rt_profile_span span = {.kind = OPS_PROFILE_KERNEL,
+                            .run = i,
+                            .name = i % 2 ? "a" : "b",
+                            .op = "Add",
+                            .provider = "npu",
+                            .correlation = rt_profile_launch(profile),
+                            .end_ns = 1,
+                            .bytes_read = 80,
+                            .bytes_written = 40,
+                            .flops = 10};
+    const ops_counter counter = {.struct_size = sizeof counter,
+                                 .name = OPS_STR("dram_bytes"),
+                                 .unit = OPS_STR("byte"),
+                                 .value = i};
+    const ops_profile_record record = {.struct_size = sizeof record,
+                                       .kind = OPS_PROFILE_KERNEL,
+                                       .correlation = span.correlation,
+                                       .start_ns = 1000,
+                                       .end_ns = 1000 + 1000 * (uint64_t)(i + 1),
+                                       .counters = &counter,
+                                       .counter_count = 1,
+                                       .counter_stride = sizeof counter};
+    rt_profile_add(profile, &span);
+    rt_profile_add_device(profile, 0, "npu", &record);
+    span = (rt_profile_span){.kind = OPS_PROFILE_COMPILE,
+                             .run = i,
+                             .name = "a",
+                             .op = "Add",
+                             .provider = "npu",
+                             .end_ns = 50};
+    if (i < 2) rt_profile_add(profile, &span);
+  }
+  const rt_report_device device = {
+      .provider = "npu", .peak_flops = 4e6, .peak_bytes_per_second = 4e6};
+  const rt_report_context context = {.devices = &device, .device_count = 1};
+  rt_report report;
+  assert_int_equal(rt_report_init(&report, profile, &context, NULL), OPS_OK);
+  assert_int_equal(report.operator_count, 1);
+  const rt_report_row *all = &report.operators[0];
+  assert_int_equal(all->nodes, 2);
+  assert_int_equal(all->time.count, 20);
+  assert_int_equal(all->time.sum, 210000);
+  assert_int_equal(all->time.minimum, 1000);
+  assert_int_equal(all->time.median, 10000);  // nearest rank: the 10th and the 19th of 20
+  assert_int_equal(all->time.p95, 19000);
+  assert_true(all->flops == 200 && all->bytes_read == 1600 && all->bytes_written == 800);
+  assert_int_equal(report.node_count, 2);
+  assert_string_equal(report.nodes[0].name, "a");  // 2 4 … 20, against 1 3 … 19
+  assert_int_equal(report.nodes[0].time.median, 10000);
+  assert_int_equal(report.nodes[1].time.median, 9000);
+  assert_true(all->typical_ns == 10 * 10000 + 10 * 9000);
+  assert_int_equal(report.nodes[0].prepares, 2);
+  assert_int_equal(report.late_prepares, 1);
+  assert_int_equal(all->counter_count, 1);
+  assert_true(all->counters[0].sum == 190 && all->counters[0].count == 20);
+  // b's fastest launch does 10 operations in 1 us, above the 4e6 per second of the device.
+  assert_true(fabs(rt_report_device_of(&report, all)->peak_flops - 1e7) < 1);
+  // 120 bytes in 10 us, and too few operations per byte to be bound by arithmetic.
+  assert_true(fabs(rt_report_peak_share(&report, &report.nodes[0]) - 3) < 1e-9);
+  rt_report_finish(&report);
+  rt_profile_destroy(profile);
+}
+
+static void samples_of_memory_are_counters(void **state) {
+  (void)state;
+  rt_profile *profile = NULL;
+  assert_int_equal(rt_profile_create(&profile, NULL), OPS_OK);
+  rt_profile_add_sample(profile, &(rt_profile_sample){.device = "npu",
+                                                      .kind = OPS_MEMORY_DEVICE,
+                                                      .time_ns = 5000,
+                                                      .live = 64,
+                                                      .allocated = 4096});
+  char *text = written_trace(profile);
+  assert_non_null(strstr(text,
+                         "\"ph\":\"C\",\"name\":\"memory of npu (device)\",\"pid\":1,\"tid\":0,"
+                         "\"ts\":0.000,\"args\":{\"live\":64,\"allocated\":4096}"));
+  free(text);
+  rt_profile_destroy(profile);
+}
+
 static void a_place_that_does_not_exist_is_an_error(void **state) {
   (void)state;
   rt_profile *profile = NULL;
@@ -228,6 +315,8 @@ int main(void) {
       cmocka_unit_test(trace_is_json_with_tracks),
       cmocka_unit_test(trace_escapes_names),
       cmocka_unit_test(counters_are_copied),
+      cmocka_unit_test(a_report_merges_launches_and_counters),
+      cmocka_unit_test(samples_of_memory_are_counters),
       cmocka_unit_test(a_place_that_does_not_exist_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,48 +187,6 @@ void opsrt_session_counters(const opsrt_session *session, opsrt_counters *out_co
                                    .rebound = counters.rebound};
 }
 
-// ---- Profile --------------------------------------------------------------------------------
-
-static int32_t need_profile(const opsrt_session *session, ops_error *error) {
-  if (session->profile) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_PRECONDITION,
-                       "the session takes no profile; set opsrt_session_options.profile");
-}
-
-int32_t opsrt_session_profile_write(opsrt_session *session, const char *path,
-                                    ops_error *error) {
-  OPS_RETURN_IF_ERROR(need_profile(session, error));
-  return rt_profile_write(session->profile, path, error);
-}
-
-int32_t opsrt_session_profile_times(opsrt_session *session, opsrt_node_time **out_times,
-                                    uint64_t *out_count, ops_error *error) {
-  *out_times = NULL;
-  *out_count = 0;
-  rt_profile_time *rows = NULL;
-  uint64_t count = 0;
-  OPS_RETURN_IF_ERROR(need_profile(session, error));
-  OPS_RETURN_IF_ERROR(rt_profile_times(session->profile, &rows, &count, error));
-  opsrt_node_time *times = calloc(count + 1, sizeof *times);
-  for (uint64_t i = 0; times && i < count; ++i)
-    times[i] = (opsrt_node_time){.node = rows[i].name,
-                                 .op = rows[i].op,
-                                 .origins = rows[i].origins,
-                                 .provider = rows[i].provider,
-                                 .count = rows[i].count,
-                                 .total_ns = rows[i].total_ns,
-                                 .bytes = rows[i].bytes};
-  free(rows);
-  if (!times) return exhausted(error);
-  *out_times = times;
-  *out_count = count;
-  return OPS_OK;
-}
-
-void opsrt_session_profile_clear(opsrt_session *session) {
-  if (session->profile) rt_profile_clear(session->profile);
-}
-
 void opsrt_free(void *memory) {
   free(memory);
 }

@@ -19,7 +19,8 @@
 
 static void take_record(void *context, const ops_profile_record *record) {
   const rt_session_sink *sink = context;
-  rt_profile_add_device(sink->profile, sink->device, sink->name, record);
+  if (!atomic_load(&sink->session->measuring))
+    rt_profile_add_device(sink->session->profile, sink->device, sink->name, record);
 }
 
 static int32_t open_device(opsrt_session *session, const opsrt_session_options *options,
@@ -30,7 +31,7 @@ static int32_t open_device(opsrt_session *session, const opsrt_session_options *
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "more than %u providers; name fewer", RT_MAX_DEVICES);
   rt_session_sink *sink = &session->sinks[number];
-  *sink = (rt_session_sink){session->profile, (int32_t)number, ""};
+  *sink = (rt_session_sink){session, (int32_t)number, ""};
   const ops_host_options host = {.context = sink,
                                  .workers = options->workers,
                                  .log_threshold = OPS_LOG_WARNING - options->verbosity,

@@ -5,6 +5,7 @@
 #define RT_SESSION_SESSION_H_
 
 #include <opsrt/opsrt.h>
+#include <stdatomic.h>
 
 #include "execution/executor.h"
 #include "graph/graph.h"
@@ -14,10 +15,17 @@
 
 // What an instance's profile callback needs to know.
 typedef struct rt_session_sink {
-  rt_profile *profile;
+  opsrt_session *session;
   int32_t device;
   const char *name;  // "" until the device is open
 } rt_session_sink;
+
+// What a device attains at most; 0: it could not be measured.
+typedef struct rt_peaks {
+  int32_t known;  // 1: measuring was tried
+  double flops;   // per second, float32
+  double bytes_per_second;
+} rt_peaks;
 
 struct opsrt_session {
   rt_model *model;
@@ -28,6 +36,8 @@ struct opsrt_session {
   ops_packed_store *packed;
   rt_partition *partition;
   rt_profile *profile;
+  rt_peaks peaks[RT_MAX_DEVICES];
+  atomic_int measuring;  // 1: what devices report is not of a run
   rt_executor *executor;
   opsrt_info *inputs;
   opsrt_info *outputs;
@@ -62,6 +72,10 @@ int32_t rt_session_rewrite(opsrt_session *session, const opsrt_session_options *
 // ---- info.c ----
 // Fills session->inputs, outputs and placements.
 int32_t rt_session_describe(opsrt_session *session, ops_error *error);
+
+// ---- peaks.c ----
+// Takes about a second of a slow device. No run may be in progress.
+void rt_session_measure_peaks(opsrt_session *session, uint32_t device, rt_peaks *out_peaks);
 
 // ---- inputs.c ----
 // The inputs of one run, in the order of the graph. Finish also after a failure.

@@ -300,6 +300,33 @@ void opsrt_session_counters(const opsrt_session *session, opsrt_counters *out_co
 // appears whole or not at all. PRECONDITION if the session takes no profile.
 int32_t opsrt_session_profile_write(opsrt_session *session, const char *path, ops_error *error);
 
+// Where a report of the profile goes; NULL: not there.
+typedef struct opsrt_profile_files {
+  const char *model;  // its name in the report
+  const char *json;   // op_profile.json, by reference_runtime/profile/op_profile.schema.json
+  const char *html;   // a page that needs nothing else
+} opsrt_profile_files;
+
+// Writes what the profile so far says of every node: time, bytes, operations, share of the
+// peak, memory, advice. The first report of a session measures the peaks of its devices, for
+// which no run may be in progress. Each file appears whole or not at all. PRECONDITION if the
+// session takes no profile.
+int32_t opsrt_session_profile_report(opsrt_session *session, const opsrt_profile_files *files,
+                                     ops_error *error);
+
+// What a rule concludes from the profile.
+typedef struct opsrt_advice {
+  const char *rule;      // its name, stable
+  double share;          // of the time, that it is about
+  const char *evidence;  // what was found, in numbers and names
+  const char *action;    // what to do
+} opsrt_advice;
+
+// About the largest share first; measures as opsrt_session_profile_report does. The caller
+// frees *out_advice, texts included, with opsrt_free.
+int32_t opsrt_session_profile_advice(opsrt_session *session, opsrt_advice **out_advice,
+                                     uint64_t *out_count, ops_error *error);
+
 // Time of one node over all runs so far.
 typedef struct opsrt_node_time {
   const char *node;  // copies between memories are named after the value

@@ -453,6 +453,7 @@ int32_t rt_run_body(rt_run *outer, rt_executor *body, const rt_run_input *inputs
   outer->copied_bytes += run.copied_bytes;
   outer->lookups += run.lookups;
   outer->rebound += run.rebound;
+  outer->noted_ns += run.noted_ns;
   release_run(&run);
   give_back_events(outer, used);
   if (status != OPS_OK) drop_outputs(&run);

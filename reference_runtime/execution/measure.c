@@ -239,7 +239,7 @@ static rt_profile_span describe(const rt_run *run, const rt_segment *segment,
   }
 }
 
-void rt_run_note_action(const rt_run *run, const rt_segment *segment, uint32_t index,
+void rt_run_note_action(rt_run *run, const rt_segment *segment, uint32_t index,
                         uint64_t correlation, uint64_t start_ns) {
   const uint64_t end_ns = rt_profile_now();
   const rt_action *action = &segment->plan->actions[index];
@@ -251,11 +251,15 @@ void rt_run_note_action(const rt_run *run, const rt_segment *segment, uint32_t i
   if (action->kind != RT_ACTION_CONTROL) span.correlation = correlation;
   note(run, span);
   sample_memory(run, segment, index, start_ns);
+  run->noted_ns += rt_profile_now() - end_ns;
 }
 
 void rt_run_note_end(const rt_run *run, uint64_t start_ns) {
   const uint64_t end_ns = rt_profile_now();
   for (uint32_t i = 0; i < run->executor->place_count; ++i) add_sample(run, i, end_ns, 0);
-  note(run, (rt_profile_span){
-                .kind = RT_PROFILE_RUN, .name = "run", .start_ns = start_ns, .end_ns = end_ns});
+  note(run, (rt_profile_span){.kind = RT_PROFILE_RUN,
+                              .name = "run",
+                              .start_ns = start_ns,
+                              .end_ns = end_ns,
+                              .own_ns = run->noted_ns});
 }

@@ -72,6 +72,7 @@ typedef struct rt_run {
   uint64_t copied_bytes;
   uint64_t lookups;  // of plans
   uint64_t rebound;  // buffers that lay elsewhere than in the run before
+  uint64_t noted_ns;  // that telling the profile took
 } rt_run;
 
 // One execute in progress.
@@ -141,7 +142,7 @@ void rt_run_note_plan(const rt_run *run, const rt_plan *plan, uint64_t start_ns)
 // Before the actions of a segment: what of its memory is live at each of them.
 void rt_run_note_segment(rt_run *run, rt_segment *segment);
 // An action that the host issued, or did, from `start_ns` until now.
-void rt_run_note_action(const rt_run *run, const rt_segment *segment, uint32_t index,
+void rt_run_note_action(rt_run *run, const rt_segment *segment, uint32_t index,
                         uint64_t correlation, uint64_t start_ns);
 void rt_run_note_end(const rt_run *run, uint64_t start_ns);
 

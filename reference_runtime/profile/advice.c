@@ -279,11 +279,12 @@ static void look_evictions(rt_report *report, const rule *rule) {
          report->context.plans_evicted, report->context.plans_built);
 }
 
-// Of the time of all runs, what is neither in kernels and copies nor in plans.
+// Of the time of all runs, what is neither in kernels and copies nor in plans nor the
+// profile's.
 #define MAX_HOST 0.25
 
 static void look_host(rt_report *report, const rule *rule) {
-  const uint64_t busy = report->launch_ns + report->plan_ns;
+  const uint64_t busy = report->launch_ns + report->plan_ns + report->own_ns;
   if (report->runs.sum <= busy || report->node_count == 0) return;
   const double share = of_runs(report, report->runs.sum - busy);
   uint64_t launches = 0;

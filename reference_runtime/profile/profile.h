@@ -43,6 +43,7 @@ typedef struct rt_profile_span {
   double flops;         // of a kernel, or RT_PROFILE_FLOPS_UNKNOWN
   int32_t memory_from;  // COPY: OPS_MEMORY_… of source and destination
   int32_t memory_to;
+  uint64_t own_ns;  // RUN: how much of it the profile itself took
 } rt_profile_span;
 
 // Memory of one device and kind at one moment of a run.

@@ -77,7 +77,7 @@ static int launches_by_operator(const void *left, const void *right) {
 
 static int rows_by_time(const void *left, const void *right) {
   const rt_report_row *a = left, *b = right;
-  if (a->time.sum != b->time.sum) return a->time.sum > b->time.sum ? -1 : 1;
+  if (a->typical_ns != b->typical_ns) return a->typical_ns > b->typical_ns ? -1 : 1;
   const char *const names[] = {a->name, a->op, a->provider};
   const char *const others[] = {b->name, b->op, b->provider};
   return compare_texts(names, others, 3);
@@ -161,10 +161,12 @@ static int32_t make_rows(launch *launches, uint64_t count, int names, rt_report_
   return OPS_OK;
 }
 
-static void set_shares(rt_report_row *rows, uint64_t count, uint64_t total) {
+static void set_shares(rt_report_row *rows, uint64_t count) {
+  double total = 0;
+  for (uint64_t i = 0; i < count; ++i) total += rows[i].typical_ns;
   for (uint64_t i = 0; i < count; ++i)
-    rows[i].share = total ? (double)rows[i].time.sum / (double)total : 0;
-  qsort(rows, count, sizeof *rows, rows_by_time);
+    rows[i].share = total > 0 ? rows[i].typical_ns / total : 0;
+  if (count) qsort(rows, count, sizeof *rows, rows_by_time);
 }
 
 // ---- What is no launch ----------------------------------------------------------------------
@@ -257,6 +259,7 @@ static int32_t add_runs(rt_report *report, ops_error *error) {
     if (time->count == 0) report->first_run_ns = rt_profile_duration(span);
     durations[time->count++] = rt_profile_duration(span);
     time->sum += rt_profile_duration(span);
+    report->own_ns += span->own_ns;
   }
   qsort(durations, time->count, sizeof *durations, integers);
   if (time->count) {
@@ -283,8 +286,6 @@ static int32_t add_rows(rt_report *report, ops_error *error) {
     status = make_rows(launches, count, 0, &report->operators, &report->operator_count, error);
   free(sorted);
   free(launches);
-  set_shares(report->nodes, report->node_count, report->launch_ns);
-  set_shares(report->operators, report->operator_count, report->launch_ns);
   return status;
 }
 
@@ -315,6 +316,8 @@ int32_t rt_report_init(rt_report *report, rt_profile *profile, const rt_report_c
   if (status == OPS_OK) status = add_prepares(report, error);
   if (status == OPS_OK) status = add_runs(report, error);
   pthread_mutex_unlock(&profile->mutex);
+  set_shares(report->nodes, report->node_count);
+  set_shares(report->operators, report->operator_count);
   if (status == OPS_OK) status = copy_devices(report, error);
   return status == OPS_OK ? rt_report_advise(report, error) : status;
 }

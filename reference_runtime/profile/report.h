@@ -85,10 +85,10 @@ typedef struct rt_report_row {
   int32_t memory_to;
   uint32_t nodes;  // how many it stands for
   rt_report_time time;
-  // Of all launches, each taken as long as its node's median: rates are of this time, so that a
-  // launch that the machine interrupted does not count.
+  // Of all launches, each taken as long as its node's median: rates and shares are of this
+  // time, so that a launch that the machine interrupted does not count.
   double typical_ns;
-  double share;  // of the time of all launches, 0 … 1
+  double share;  // of the typical time of all rows, 0 … 1
   uint64_t bytes_read;
   uint64_t bytes_written;
   double flops;  // or RT_PROFILE_FLOPS_UNKNOWN
@@ -111,12 +111,13 @@ typedef struct rt_report {
   rt_report_device *devices;  // of the context, no peak lower than what a node attains
   rt_report_time runs;
   uint64_t first_run_ns;
-  rt_report_row *nodes;  // the longest sum first
+  rt_report_row *nodes;  // the largest share first
   uint64_t node_count;
   rt_report_row *operators;
   uint64_t operator_count;
   uint64_t launch_ns;  // sum over all launches
   uint64_t plan_ns;    // planning and preparing, over all runs
+  uint64_t own_ns;     // what taking the profile took, over all runs
   uint64_t prepares;
   uint64_t late_prepares;  // in runs after the first
   uint64_t late_plan_ns;

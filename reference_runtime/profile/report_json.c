@@ -27,6 +27,7 @@ static void write_runs(rt_json *json, const rt_report *report) {
   write_time(json, "time_ns", &report->runs);
   rt_json_integer(json, "launch_ns", report->launch_ns);
   rt_json_integer(json, "plan_ns", report->plan_ns);
+  rt_json_integer(json, "profile_ns", report->own_ns);
   rt_json_end(json, '}');
   rt_json_begin(json, "prepares", '{');
   rt_json_integer(json, "count", report->prepares);

@@ -70,8 +70,8 @@ typedef struct rt_run {
   rt_bump bump;
   uint64_t copies;
   uint64_t copied_bytes;
-  uint64_t lookups;  // of plans
-  uint64_t rebound;  // buffers that lay elsewhere than in the run before
+  uint64_t lookups;   // of plans
+  uint64_t rebound;   // buffers that lay elsewhere than in the run before
   uint64_t noted_ns;  // that telling the profile took
 } rt_run;
 

@@ -66,7 +66,7 @@ static void describe_memory(context *c, const opsrt_session *session) {
     c->memory[c->report.memory_count++] =
         (rt_report_memory){.device = memory.device,
                            .kind = memory.kind,
-                           .peak = memory.bytes_peak,
+                           .peak = memory.memory.bytes_peak,
                            .planned = memory.plan.planned,
                            .naive = memory.plan.naive,
                            .lower_bound = memory.plan.lower_bound};

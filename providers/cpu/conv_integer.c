@@ -32,14 +32,12 @@ typedef struct conv_kernel {
   cpu_dots_weights weights;
 } conv_kernel;
 
-// Spatial arrays always have three entries; missing dimensions come first, of size 1.
 typedef struct conv_prepared {
   ops_prepared base;
   cpu_dots_shape shape;
   int64_t direct_taps;
   int64_t batch, channels, pixels, in_pixels;
-  int64_t in[CPU_SPATIAL], out[CPU_SPATIAL];
-  cpu_window window;
+  cpu_slide slide;
   int32_t source_last, target_last, y_type;
   uint64_t tables_at, zeros_at, x_at, y_at, packed_at, scratch_at;  // in the workspace
 } conv_prepared;
@@ -132,30 +130,6 @@ static int32_t check_parameters(const conv_kernel *own, const ops_prepare_reques
   return check_per_filter(kernel, request, at->bias, filters, 0, error);
 }
 
-// Moves `count` leading values to the end of the array, and fills the front.
-static void align_end(int64_t *values, int32_t count, int64_t filler) {
-  for (int32_t i = CPU_SPATIAL - 1; i >= 0; --i) {
-    const int32_t from = i - (CPU_SPATIAL - count);
-    values[i] = from >= 0 ? values[from] : filler;
-  }
-}
-
-static void read_geometry(conv_prepared *mine, const cpu_shape *x, const cpu_shape *y) {
-  const int32_t spatial = x->rank - 2;
-  mine->batch = x->dims[0];
-  mine->channels = x->dims[1];
-  mine->pixels = cpu_product(y->dims, 2, y->rank);
-  mine->in_pixels = cpu_product(x->dims, 2, x->rank);
-  memcpy(mine->in, x->dims + 2, (size_t)spatial * sizeof *mine->in);
-  memcpy(mine->out, y->dims + 2, (size_t)spatial * sizeof *mine->out);
-  align_end(mine->in, spatial, 1);
-  align_end(mine->out, spatial, 1);
-  align_end(mine->window.kernel, spatial, 1);
-  align_end(mine->window.strides, spatial, 1);
-  align_end(mine->window.dilations, spatial, 1);
-  align_end(mine->window.pads_begin, spatial, 0);
-}
-
 static int32_t lay_out(const conv_kernel *own, conv_prepared *mine, ops_prepare_reply *reply,
                        ops_error *error) {
   const ops_device *device = own->base.device;
@@ -189,16 +163,20 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   cpu_input_shape(request, own->at->w, &w);
   OPS_RETURN_IF_ERROR(check_shapes(own, &x, &w, error));
   OPS_RETURN_IF_ERROR(check_parameters(own, request, w.dims[0], error));
-  mine->window = own->window;
-  for (int32_t i = 2; i < w.rank; ++i) mine->window.kernel[i - 2] = w.dims[i];
+  cpu_window window = own->window;
+  for (int32_t i = 2; i < w.rank; ++i) window.kernel[i - 2] = w.dims[i];
   y = (cpu_shape){x.rank, {x.dims[0], w.dims[0]}};
   OPS_RETURN_IF_ERROR(
-      cpu_window_resolve(kernel, &mine->window, x.rank - 2, x.dims + 2, y.dims + 2, error));
+      cpu_window_resolve(kernel, &window, x.rank - 2, x.dims + 2, y.dims + 2, error));
   mine->y_type =
       own->at->y_zero == NONE ? OPS_TYPE_INT32 : cpu_input_type(request, own->at->y_zero);
   OPS_RETURN_IF_ERROR(cpu_set_output(kernel, reply, 0, mine->y_type, &y, error));
   describe_weights(own->groups, w.dims, w.rank, &mine->shape, &strides);
-  read_geometry(mine, &x, &y);
+  cpu_slide_init(&mine->slide, &window, x.rank - 2, x.dims + 2, y.dims + 2);
+  mine->batch = x.dims[0];
+  mine->channels = x.dims[1];
+  mine->pixels = cpu_product(y.dims, 2, y.rank);
+  mine->in_pixels = cpu_product(x.dims, 2, x.rank);
   // Without terms or pixels there are no taps to address.
   mine->direct_taps =
       mine->shape.depth % CPU_DOTS_STEP == 0 && mine->shape.depth > 0 ? mine->shape.taps : 1;
@@ -232,8 +210,8 @@ typedef struct place {
 static place place_of(const conv_prepared *own, int64_t row) {
   place p;
   for (int32_t d = CPU_SPATIAL - 1; d >= 0; --d) {
-    p.at[d] = row % own->out[d];
-    row /= own->out[d];
+    p.at[d] = row % own->slide.out[d];
+    row /= own->slide.out[d];
   }
   p.image = row;
   return p;
@@ -241,35 +219,34 @@ static place place_of(const conv_prepared *own, int64_t row) {
 
 static void advance(const conv_prepared *own, place *p) {
   for (int32_t d = CPU_SPATIAL - 1; d >= 0; --d) {
-    if (++p->at[d] < own->out[d]) return;
+    if (++p->at[d] < own->slide.out[d]) return;
     p->at[d] = 0;
   }
   ++p->image;
 }
 
-// The first input of a window along dimension d; may be negative.
-static inline int64_t start_of(const conv_prepared *own, const place *p, int32_t d) {
-  return p->at[d] * own->window.strides[d] - own->window.pads_begin[d];
-}
-
 static inline int is_inside(const conv_prepared *own, int32_t d, int64_t i) {
-  return (uint64_t)i < (uint64_t)own->in[d];
+  return (uint64_t)i < (uint64_t)own->slide.in[d];
 }
 
 // The row of input pixels under tap (kd, kh); NULL: in the padding.
 static const uint8_t *input_row(const windows *w, const place *p, int64_t kd, int64_t kh) {
   const conv_prepared *own = w->own;
-  const int64_t d = start_of(own, p, 0) + kd * own->window.dilations[0];
-  const int64_t h = start_of(own, p, 1) + kh * own->window.dilations[1];
+  const int64_t d =
+      cpu_slide_start(&own->slide, 0, p->at[0]) + kd * own->slide.window.dilations[0];
+  const int64_t h =
+      cpu_slide_start(&own->slide, 1, p->at[1]) + kh * own->slide.window.dilations[1];
   if (!is_inside(own, 0, d) || !is_inside(own, 1, h)) return NULL;
-  return w->x + ((p->image * own->in[0] + d) * own->in[1] + h) * own->in[2] * own->channels;
+  return w->x + ((p->image * own->slide.in[0] + d) * own->slide.in[1] + h) * own->slide.in[2] *
+                    own->channels;
 }
 
 static void point_taps(const windows *w, const place *p, int64_t channel,
                        const uint8_t **out_rows) {
   const conv_prepared *own = w->own;
-  const int64_t *kernel = own->window.kernel;
-  const int64_t start = start_of(own, p, 2), step = own->window.dilations[2];
+  const int64_t *kernel = own->slide.window.kernel;
+  const int64_t start = cpu_slide_start(&own->slide, 2, p->at[2]),
+                step = own->slide.window.dilations[2];
   for (int64_t kd = 0; kd < kernel[0]; ++kd)
     for (int64_t kh = 0; kh < kernel[1]; ++kh) {
       const uint8_t *row = input_row(w, p, kd, kh);
@@ -293,9 +270,10 @@ static void point_direct(const void *context, int64_t group, int64_t row, int32_
 static uint8_t *copy_row(const windows *w, const uint8_t *row, int64_t start, int64_t channel,
                          uint8_t *out) {
   const conv_prepared *own = w->own;
-  const int64_t depth = own->shape.depth, taps = own->window.kernel[2];
-  const int64_t step = own->window.dilations[2];
-  if (row && step == 1 && depth == own->channels && start >= 0 && start + taps <= own->in[2]) {
+  const int64_t depth = own->shape.depth, taps = own->slide.window.kernel[2];
+  const int64_t step = own->slide.window.dilations[2];
+  if (row && step == 1 && depth == own->channels && start >= 0 &&
+      start + taps <= own->slide.in[2]) {
     memcpy(out, row + start * depth, (size_t)(taps * depth));
     return out + taps * depth;
   }
@@ -316,9 +294,10 @@ static void point_copies(const void *context, int64_t group, int64_t row, int32_
   for (int32_t r = 0; r < rows; ++r, advance(own, &p)) {
     uint8_t *out = scratch + r * terms;
     out_rows[r] = out;
-    for (int64_t kd = 0; kd < own->window.kernel[0]; ++kd)
-      for (int64_t kh = 0; kh < own->window.kernel[1]; ++kh)
-        out = copy_row(w, input_row(w, &p, kd, kh), start_of(own, &p, 2), channel, out);
+    for (int64_t kd = 0; kd < own->slide.window.kernel[0]; ++kd)
+      for (int64_t kh = 0; kh < own->slide.window.kernel[1]; ++kh)
+        out = copy_row(w, input_row(w, &p, kd, kh), cpu_slide_start(&own->slide, 2, p.at[2]),
+                       channel, out);
     memset(out, 0, (size_t)(scratch + (r + 1) * terms - out));
   }
 }
@@ -355,6 +334,7 @@ static cpu_dots_quantities read_quantities(const conv_kernel *own, const conv_pr
                                .b_zeros = count_of(request, at->w_zero),
                                .b_type = cpu_in(request, at->w)->type,
                                .bias = cpu_in_data(request, at->bias),
+                               .alpha = 1,
                                .y_scale = cpu_quantized_scale(request, at->y_scale, 1),
                                .y_zero = cpu_quantized_zero(request, at->y_zero),
                                .y_type = mine->y_type};

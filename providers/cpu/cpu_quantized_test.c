@@ -303,13 +303,192 @@ static void ties(void **state) {
   }
 }
 
+// ---- Matrix products ------------------------------------------------------------------------
+
+typedef struct matmul_case {
+  int32_t a_rank, b_rank;
+  int64_t a[4], b[4];
+  int64_t columns;
+} matmul_case;
+
+static const matmul_case kMatmuls[] = {{2, 2, {7, 9}, {9, 70}, 70},
+                                       {2, 2, {13, 64}, {64, 5}, 5},
+                                       {3, 2, {2, 7, 12}, {12, 3}, 3},
+                                       {4, 3, {2, 3, 5, 8}, {3, 8, 6}, 6},
+                                       {1, 2, {9}, {9, 4}, 4},
+                                       {2, 1, {5, 9}, {9}, 1},
+                                       {2, 2, {1, 2048}, {2048, 130}, 130},
+                                       {2, 2, {0, 9}, {9, 4}, 4},
+                                       {4, 4, {2, 1, 3, 5}, {1, 3, 5, 4}, 4}};
+
+static void microsoft(test_node *node, const char *op) {
+  test_node_init(node, op, 1);
+  node->domain = "com.microsoft";
+}
+
+static void matmul(void **state, const matmul_case *c, int32_t a_type, int32_t b_type,
+                   int32_t y_type, int per_column) {
+  test_node integer_node, quantized, to_float, dynamic;
+  test_node_init(&integer_node, "MatMulInteger", 10);
+  test_node_init(&quantized, "QLinearMatMul", 10);
+  microsoft(&to_float, "MatMulIntegerToFloat");
+  microsoft(&dynamic, "DynamicQuantizeMatMul");
+  const int columns = per_column && c->b_rank > 1;
+  test_tensor a = integers(51, a_type, c->a_rank, c->a),
+              b = integers(52, b_type, c->b_rank, c->b);
+  test_tensor real = reals(53, 3, c->a_rank, c->a), bias = reals(54, 9, 1, &c->columns);
+  test_tensor a_scale = scalar(0.021f), a_zero = integer(a_type, 117);
+  test_tensor b_scale = scales(55, 0.013f, columns, &c->columns);
+  test_tensor b_zero = integers(56, b_type, columns, &c->columns);
+  test_tensor y_scale = scalar(0.9f), y_zero = integer(y_type, 100);
+  compare(state, &integer_node, (test_tensor *[]){&a, &b, &a_zero, &b_zero}, 4, 1,
+          OPS_TYPE_INT32);
+  compare(state, &integer_node, (test_tensor *[]){&a, &b}, 2, 1, OPS_TYPE_INT32);
+  compare(state, &quantized,
+          (test_tensor *[]){&a, &a_scale, &a_zero, &b, &b_scale, &b_zero, &y_scale, &y_zero}, 8,
+          1, y_type);
+  compare(state, &to_float,
+          (test_tensor *[]){&a, &b, &a_scale, &b_scale, &a_zero, &b_zero, &bias}, 7, 1,
+          OPS_TYPE_FLOAT);
+  compare(state, &to_float, (test_tensor *[]){&a, &b, &a_scale, &b_scale}, 4, 1,
+          OPS_TYPE_FLOAT);
+  compare(state, &dynamic, (test_tensor *[]){&real, &b, &b_scale, &b_zero, &bias}, 5, 1,
+          OPS_TYPE_FLOAT);
+  compare(state, &dynamic, (test_tensor *[]){&real, &b, &b_scale}, 3, 1, OPS_TYPE_FLOAT);
+  TEST_DROP(&a, &b, &real, &bias, &a_scale, &a_zero, &b_scale, &b_zero, &y_scale, &y_zero);
+}
+
+static void matrix_products(void **state) {
+  for (size_t i = 0; i < sizeof kMatmuls / sizeof *kMatmuls; ++i)
+    for (int types = 0; types < 8; ++types)
+      matmul(state, &kMatmuls[i], kBytes[types & 1], kBytes[types >> 1 & 1],
+             kBytes[types >> 2 & 1], types % 3 != 0);
+}
+
+static void gemm(void **state, int trans_a, int trans_b, float alpha, int32_t c_rank,
+                 const int64_t *c_dims) {
+  const int64_t columns = 70, a_dims[] = {trans_a ? 9 : 13, trans_a ? 13 : 9};
+  const int64_t b_dims[] = {trans_b ? 70 : 9, trans_b ? 9 : 70};
+  test_node node;
+  microsoft(&node, "QGemm");
+  test_add_int(&node, "transA", trans_a);
+  test_add_int(&node, "transB", trans_b);
+  test_add_float(&node, "alpha", alpha);
+  test_tensor a = integers(61, OPS_TYPE_INT8, 2, a_dims),
+              b = integers(62, OPS_TYPE_UINT8, 2, b_dims);
+  test_tensor a_scale = scalar(0.021f), a_zero = integer(OPS_TYPE_INT8, 17);
+  test_tensor b_scale = scales(63, 0.013f, 1, &columns);
+  test_tensor b_zero = integers(64, OPS_TYPE_UINT8, 1, &columns);
+  test_tensor c = integers(65, OPS_TYPE_INT32, c_rank, c_dims);
+  test_tensor y_scale = scalar(2.9f), y_zero = integer(OPS_TYPE_UINT8, 100);
+  test_tensor *inputs[] = {&a, &a_scale, &a_zero, &b, &b_scale, &b_zero, &c, &y_scale, &y_zero};
+  compare(state, &node, inputs, 9, 1, OPS_TYPE_UINT8);
+  compare(state, &node, inputs, 7, 1, OPS_TYPE_FLOAT);
+  compare(state, &node, inputs, 6, 1, OPS_TYPE_FLOAT);
+  TEST_DROP(&a, &b, &a_scale, &a_zero, &b_scale, &b_zero, &c, &y_scale, &y_zero);
+}
+
+static void gemms(void **state) {
+  for (int variant = 0; variant < 4; ++variant) {
+    gemm(state, variant & 1, variant >> 1, 1, TEST_DIMS(70));
+    gemm(state, variant & 1, variant >> 1, 0.3f, TEST_DIMS(13, 1));
+    gemm(state, variant & 1, variant >> 1, 2, TEST_DIMS(13, 70));
+    gemm(state, variant & 1, variant >> 1, 1, 0, NULL);
+  }
+}
+
+static void dynamic_quantization(void **state) {
+  static const float kSizes[] = {0, 3, 1e-30f, 1e30f};
+  pair *both = *state;
+  test_node node;
+  test_node_init(&node, "DynamicQuantizeLinear", 11);
+  for (size_t i = 0; i < 2 * sizeof kSizes / sizeof *kSizes; ++i) {
+    test_tensor x = reals(71, kSizes[i / 2], TEST_DIMS(7, 131));
+    // Of one sign.
+    for (int64_t k = 0; i % 2 && k < x.count; ++k)
+      if (test_floats(&x)[k] < 0) test_floats(&x)[k] = -test_floats(&x)[k];
+    const test_tensor *inputs[] = {&x};
+    const int32_t types[] = {OPS_TYPE_UINT8, OPS_TYPE_FLOAT, OPS_TYPE_UINT8};
+    test_run runs[2];
+    for (int k = 0; k < 2; ++k) {
+      ops_claim claim;
+      ops_error error = OPS_ERROR_INIT;
+      assert_int_equal(test_prepare(k ? &both->reference : &both->own, &node, inputs, 1, types,
+                                    3, &runs[k], &claim, &error),
+                       OPS_OK);
+      assert_int_equal(test_execute(&runs[k], runs[k].outputs, &error), OPS_OK);
+    }
+    for (int k = 0; k < 3; ++k)
+      expect_equal(node.op, "variable", &runs[0].outputs[k], &runs[1].outputs[k]);
+    test_finish(&runs[0]);
+    test_finish(&runs[1]);
+    TEST_DROP(&x);
+  }
+}
+
+// ---- Pools ----------------------------------------------------------------------------------
+
+typedef struct pool_case {
+  int32_t rank;
+  int64_t x[4];
+  int64_t kernel, stride, pad_begin, pad_end, ceil_mode, include_pad;
+} pool_case;
+
+static const pool_case kPools[] = {
+    {4, {2, 19, 9, 11}, 3, 2, 1, 1, 0, 0}, {4, {1, 70, 8, 9}, 2, 2, 0, 1, 1, 1},
+    {3, {2, 5, 13}, 4, 3, 1, 2, 1, 0},     {4, {1, 3, 7, 7}, 7, 1, 0, 0, 0, 0},
+    {4, {1, 16, 9, 9}, 3, 1, 2, 1, 0, 1},  {4, {0, 3, 7, 7}, 2, 1, 0, 0, 0, 0}};
+
+static void pool(void **state, const pool_case *c, int32_t type, int channels_last) {
+  const int64_t kernel[] = {c->kernel, c->kernel}, strides[] = {c->stride, c->stride};
+  int64_t pads[4];
+  test_node most, average, global;
+  test_tensor x = integers(81, type, c->rank, c->x);
+  test_tensor x_scale = scalar(0.021f), x_zero = integer(type, 117);
+  test_tensor y_scale = scalar(0.017f), y_zero = integer(type, 100);
+  for (int32_t i = 0; i < c->rank - 2; ++i) {
+    pads[i] = c->pad_begin;
+    pads[c->rank - 2 + i] = c->pad_end;
+  }
+  if (channels_last)
+    microsoft(&most, "NhwcMaxPool");
+  else
+    test_node_init(&most, "MaxPool", 12);
+  microsoft(&average, "QLinearAveragePool");
+  microsoft(&global, "QLinearGlobalAveragePool");
+  for (int i = 0; i < 2; ++i) {
+    test_node *node = i ? &average : &most;
+    test_add_ints(node, "kernel_shape", c->rank - 2, kernel);
+    test_add_ints(node, "strides", c->rank - 2, strides);
+    test_add_ints(node, "pads", 2 * (c->rank - 2), pads);
+    test_add_int(node, "ceil_mode", c->ceil_mode);
+  }
+  test_add_int(&average, "count_include_pad", c->include_pad);
+  test_add_int(&average, "channels_last", channels_last);
+  test_add_int(&global, "channels_last", channels_last);
+  test_tensor *inputs[] = {&x, &x_scale, &x_zero, &y_scale, &y_zero};
+  compare(state, &most, inputs, 1, 1, type);
+  compare(state, &average, inputs, 5, 1, type);
+  compare(state, &global, inputs, 5, 1, type);
+  TEST_DROP(&x, &x_scale, &x_zero, &y_scale, &y_zero);
+}
+
+static void pools(void **state) {
+  for (size_t i = 0; i < sizeof kPools / sizeof *kPools; ++i)
+    for (int variant = 0; variant < 4; ++variant) {
+      if (variant < 2) pool(state, &kPools[i], kBytes[variant & 1], 0);
+      if (variant >= 2 && kPools[i].x[1] >= kPools[i].kernel && kPools[i].x[3] &&
+          kPools[i].rank > 3)
+        pool(state, &kPools[i], kBytes[variant & 1], 1);
+    }
+}
+
 // ---- Two operands ---------------------------------------------------------------------------
 
 static void binary(void **state, const char *op, int32_t type, int32_t b_rank,
                    const int64_t *b_dims, const float *scale, int swapped) {
   test_node node;
-  test_node_init(&node, op, 1);
-  node.domain = "com.microsoft";
+  microsoft(&node, op);
   test_tensor a = integers(41, type, TEST_DIMS(2, 6, 5, 7)),
               b = integers(42, type, b_rank, b_dims);
   test_tensor a_scale = scalar(scale[0]), b_scale = scalar(scale[1]),
@@ -337,7 +516,9 @@ static void binaries(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(quantization), TEST(dequantize_sums),
-                                     TEST(convolutions), TEST(ties), TEST(binaries)};
+  const struct CMUnitTest tests[] = {
+      TEST(quantization), TEST(dequantize_sums), TEST(convolutions),
+      TEST(ties),         TEST(binaries),        TEST(matrix_products),
+      TEST(gemms),        TEST(pools),           TEST(dynamic_quantization)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

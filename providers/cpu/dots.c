@@ -172,8 +172,8 @@ void cpu_dots_fill(const cpu_dots_shape *shape, const cpu_dots_quantities *q,
     any_zero |= zero != 0;
     offset[slot] = (int32_t)((q->bias ? (uint32_t)q->bias[column] : 0) -
                              a_zero * (uint32_t)sums[slot] + terms * a_zero * zero);
-    scale[slot] =
-        q->a_scale * (q->b_scale ? (double)q->b_scale[q->b_scales == 1 ? 0 : column] : 1);
+    const double b_scale = q->b_scale ? (double)q->b_scale[q->b_scales == 1 ? 0 : column] : 1;
+    scale[slot] = q->alpha * (q->a_scale * b_scale);
     factor[slot] = (float)(scale[slot] / q->y_scale);
   }
   *out_result = (cpu_dots_result){.type = q->y_type,

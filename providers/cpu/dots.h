@@ -95,6 +95,7 @@ typedef struct cpu_dots_quantities {
   const void *b_zero;    // NULL: 0
   int64_t b_zeros, b_type;
   const int32_t *bias;  // for each column of each group; NULL: none
+  double alpha;         // a factor of the scales
   double y_scale;
   int32_t y_zero, y_type;
 } cpu_dots_quantities;

@@ -18,6 +18,7 @@
   X(conv_integer)        \
   X(conv_transpose)      \
   X(depth_to_space)      \
+  X(dynamic_quantize)    \
   X(expand)              \
   X(gather)              \
   X(gemm)                \
@@ -25,9 +26,11 @@
   X(layer_normalization) \
   X(lrn)                 \
   X(matmul)              \
+  X(matmul_integer)      \
   X(normalization)       \
   X(pad)                 \
   X(pool)                \
+  X(pool_bytes)          \
   X(pow)                 \
   X(recurrent)           \
   X(qlinear_binary)      \

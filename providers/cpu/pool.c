@@ -23,12 +23,10 @@ typedef struct pool_kernel {
   int32_t include_pad;
 } pool_kernel;
 
-// Spatial arrays always have three entries; missing dimensions come first, of size 1.
 typedef struct pool_prepared {
   ops_prepared base;
   int64_t planes;
-  int64_t in[CPU_SPATIAL], out[CPU_SPATIAL];
-  cpu_window window;
+  cpu_slide slide;
   int32_t on_planes;
   cpu_plane plane;
   int32_t last;      // 1: x and y have their channels last
@@ -53,55 +51,31 @@ static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error
   return OPS_OK;
 }
 
-// Moves `count` leading values to the end of the array, and fills the front.
-static void align_end(int64_t *values, int32_t count, int64_t filler) {
-  for (int32_t i = CPU_SPATIAL - 1; i >= 0; --i) {
-    const int32_t from = i - (CPU_SPATIAL - count);
-    values[i] = from >= 0 ? values[from] : filler;
-  }
-}
-
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a >= 0 ? a / b : -((-a + b - 1) / b);
-}
-
-// First input index of output o along axis d; may be negative.
-static int64_t start_of(const pool_prepared *own, int32_t d, int64_t o) {
-  return o * own->window.strides[d] - own->window.pads_begin[d];
-}
-
-// How many taps of output o count along axis d: those inside the input, or also those inside
-// its padding.
-static int64_t taps(const pool_prepared *own, int32_t d, int64_t o, int32_t include_pad) {
-  const int64_t start = start_of(own, d, o), step = own->window.dilations[d];
-  const int64_t low = include_pad ? -own->window.pads_begin[d] : 0;
-  const int64_t high = own->in[d] + (include_pad ? own->window.pads_end[d] : 0);
-  int64_t first = start >= low ? 0 : (low - start + step - 1) / step;
-  int64_t last = floor_div(high - 1 - start, step);
-  if (last > own->window.kernel[d] - 1) last = own->window.kernel[d] - 1;
-  return last < first ? 0 : last - first + 1;
-}
-
 // The number of taps that every output counts along axis d; 0 if it differs between them. Only
 // the first and the last can differ from those between.
 static int64_t same_taps(const pool_prepared *own, int32_t d, int32_t include_pad) {
-  const int64_t first = taps(own, d, 0, include_pad), all = own->window.kernel[d];
-  return first == all && taps(own, d, own->out[d] - 1, include_pad) == all ? all : 0;
+  const int64_t first = cpu_slide_taps(&own->slide, d, 0, include_pad),
+                all = own->slide.window.kernel[d];
+  return first == all &&
+                 cpu_slide_taps(&own->slide, d, own->slide.out[d] - 1, include_pad) == all
+             ? all
+             : 0;
 }
 
 // Returns 1 if the windows lie in planes and the vector loops can do them.
 static int plan_planes(const pool_kernel *kernel, pool_prepared *own) {
   cpu_plane_window window;
-  if (own->in[0] != 1 || own->out[0] != 1 || own->window.kernel[0] != 1) return 0;
+  if (own->slide.in[0] != 1 || own->slide.out[0] != 1 || own->slide.window.kernel[0] != 1)
+    return 0;
   for (int32_t i = 0; i < 2; ++i) {
-    window.in[i] = own->in[1 + i];
-    window.out[i] = own->out[1 + i];
-    window.kernel[i] = own->window.kernel[1 + i];
-    window.strides[i] = own->window.strides[1 + i];
-    window.dilations[i] = own->window.dilations[1 + i];
-    window.pads_begin[i] = own->window.pads_begin[1 + i];
+    window.in[i] = own->slide.in[1 + i];
+    window.out[i] = own->slide.out[1 + i];
+    window.kernel[i] = own->slide.window.kernel[1 + i];
+    window.strides[i] = own->slide.window.strides[1 + i];
+    window.dilations[i] = own->slide.window.dilations[1 + i];
+    window.pads_begin[i] = own->slide.window.pads_begin[1 + i];
   }
-  if (own->window.pads_begin[0] != 0 || !cpu_plane_fits(&window) ||
+  if (own->slide.window.pads_begin[0] != 0 || !cpu_plane_fits(&window) ||
       !cpu_plane_init(&window, &own->plane))
     return 0;
   const int64_t rows = same_taps(own, 1, kernel->include_pad);
@@ -118,21 +92,13 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   const int32_t spatial = x.rank - 2;
   if (spatial < 1 || spatial > CPU_SPATIAL)
     return cpu_invalid(kernel, error, "the rank must be 3 to 5, found %d", x.rank);
-  own->window = ((pool_kernel *)kernel)->window;
+  cpu_window window = ((pool_kernel *)kernel)->window;
   y = x;
   OPS_RETURN_IF_ERROR(
-      cpu_window_resolve(kernel, &own->window, spatial, x.dims + 2, y.dims + 2, error));
+      cpu_window_resolve(kernel, &window, spatial, x.dims + 2, y.dims + 2, error));
   OPS_RETURN_IF_ERROR(cpu_set_output(kernel, reply, 0, OPS_TYPE_FLOAT, &y, error));
   own->planes = x.dims[0] * x.dims[1];
-  memcpy(own->in, x.dims + 2, (size_t)spatial * sizeof *own->in);
-  memcpy(own->out, y.dims + 2, (size_t)spatial * sizeof *own->out);
-  align_end(own->in, spatial, 1);
-  align_end(own->out, spatial, 1);
-  align_end(own->window.kernel, spatial, 1);
-  align_end(own->window.strides, spatial, 1);
-  align_end(own->window.dilations, spatial, 1);
-  align_end(own->window.pads_begin, spatial, 0);
-  align_end(own->window.pads_end, spatial, 0);
+  cpu_slide_init(&own->slide, &window, spatial, x.dims + 2, y.dims + 2);
   own->channels = x.dims[1];
   own->last = cpu_is_last(request, 0);
   own->on_planes = !own->last && cpu_count(&y) > 0 && plan_planes((pool_kernel *)kernel, own);
@@ -169,12 +135,12 @@ static void run_planes(void *context, int64_t begin, int64_t end, int32_t worker
 static void fold_row(const run *run, double *accumulator, const float *row, int64_t begin,
                      int64_t count) {
   const pool_prepared *own = run->own;
-  const int64_t stride = own->window.strides[2], dim = own->in[2];
+  const int64_t stride = own->slide.window.strides[2], dim = own->slide.in[2];
   const int32_t reduction = run->kernel->average ? CPU_REDUCE_sum : CPU_REDUCE_max;
-  for (int64_t k = 0; k < own->window.kernel[2]; ++k) {
-    const int64_t shift = k * own->window.dilations[2] - own->window.pads_begin[2];
+  for (int64_t k = 0; k < own->slide.window.kernel[2]; ++k) {
+    const int64_t shift = k * own->slide.window.dilations[2] - own->slide.window.pads_begin[2];
     int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-    int64_t last = floor_div(dim - 1 - shift, stride);
+    int64_t last = cpu_floor_div(dim - 1 - shift, stride);
     if (first < begin) first = begin;
     if (last > begin + count - 1) last = begin + count - 1;
     if (last >= first)
@@ -186,14 +152,15 @@ static void fold_row(const run *run, double *accumulator, const float *row, int6
 static void fold_planes(const run *run, double *accumulator, const float *plane, int64_t od,
                         int64_t oh, int64_t begin, int64_t count) {
   const pool_prepared *own = run->own;
-  const cpu_window *w = &own->window;
+  const cpu_window *w = &own->slide.window;
   for (int64_t kd = 0; kd < w->kernel[0]; ++kd) {
-    const int64_t d = start_of(own, 0, od) + kd * w->dilations[0];
-    if (d < 0 || d >= own->in[0]) continue;
+    const int64_t d = cpu_slide_start(&own->slide, 0, od) + kd * w->dilations[0];
+    if (d < 0 || d >= own->slide.in[0]) continue;
     for (int64_t kh = 0; kh < w->kernel[1]; ++kh) {
-      const int64_t h = start_of(own, 1, oh) + kh * w->dilations[1];
-      if (h < 0 || h >= own->in[1]) continue;
-      fold_row(run, accumulator, plane + (d * own->in[1] + h) * own->in[2], begin, count);
+      const int64_t h = cpu_slide_start(&own->slide, 1, oh) + kh * w->dilations[1];
+      if (h < 0 || h >= own->slide.in[1]) continue;
+      fold_row(run, accumulator, plane + (d * own->slide.in[1] + h) * own->slide.in[2], begin,
+               count);
     }
   }
 }
@@ -202,19 +169,22 @@ static void finish_average(const run *run, const double *accumulator, float *y, 
                            int64_t oh, int64_t begin, int64_t count) {
   const pool_prepared *own = run->own;
   const int32_t pad = run->kernel->include_pad;
-  const int64_t rows = taps(own, 0, od, pad) * taps(own, 1, oh, pad);
+  const int64_t rows =
+      cpu_slide_taps(&own->slide, 0, od, pad) * cpu_slide_taps(&own->slide, 1, oh, pad);
   for (int64_t i = 0; i < count; ++i)
-    y[i] = (float)(accumulator[i] / (double)(rows * taps(own, 2, begin + i, pad)));
+    y[i] = (float)(accumulator[i] /
+                   (double)(rows * cpu_slide_taps(&own->slide, 2, begin + i, pad)));
 }
 
 static void run_row(const run *run, int64_t index) {
   const pool_prepared *own = run->own;
-  const int64_t oh = index % own->out[1], od = index / own->out[1] % own->out[0];
-  const int64_t plane = index / own->out[1] / own->out[0];
-  const float *x = run->x + plane * own->in[0] * own->in[1] * own->in[2];
-  float *y = run->y + index * own->out[2];
-  for (int64_t begin = 0; begin < own->out[2]; begin += BLOCK) {
-    const int64_t left = own->out[2] - begin, count = left < BLOCK ? left : BLOCK;
+  const int64_t oh = index % own->slide.out[1],
+                od = index / own->slide.out[1] % own->slide.out[0];
+  const int64_t plane = index / own->slide.out[1] / own->slide.out[0];
+  const float *x = run->x + plane * own->slide.in[0] * own->slide.in[1] * own->slide.in[2];
+  float *y = run->y + index * own->slide.out[2];
+  for (int64_t begin = 0; begin < own->slide.out[2]; begin += BLOCK) {
+    const int64_t left = own->slide.out[2] - begin, count = left < BLOCK ? left : BLOCK;
     double accumulator[BLOCK];
     for (int64_t i = 0; i < count; ++i)
       accumulator[i] = run->kernel->average ? 0.0 : -(double)INFINITY;
@@ -233,30 +203,23 @@ static void run_range(void *context, int64_t begin, int64_t end, int32_t worker)
 
 // ---- Channels last --------------------------------------------------------------------------
 
-// The taps of output o along axis d that lie inside the input.
-static int64_t clip_taps(const pool_prepared *own, int32_t d, int64_t o, int64_t *out_first) {
-  const int64_t start = start_of(own, d, o), step = own->window.dilations[d];
-  const int64_t skipped = start >= 0 ? 0 : (-start + step - 1) / step;
-  *out_first = start + skipped * step;
-  return taps(own, d, o, 0);
-}
-
 // One row of outputs; the depth has one tap (see layouts).
 static void run_last_row(const run *run, int64_t index) {
   const pool_prepared *own = run->own;
-  const int64_t oh = index % own->out[1], image = index / own->out[1];
+  const int64_t oh = index % own->slide.out[1], image = index / own->slide.out[1];
   const int64_t channels = own->channels, pad = run->kernel->include_pad;
-  const float *x = run->x + image * own->in[1] * own->in[2] * channels;
-  float *y = run->y + index * own->out[2] * channels;
+  const float *x = run->x + image * own->slide.in[1] * own->slide.in[2] * channels;
+  float *y = run->y + index * own->slide.out[2] * channels;
   int64_t h, w;
-  cpu_vec_taps window = {.row = own->window.dilations[1] * own->in[2] * channels,
-                         .column = own->window.dilations[2] * channels};
-  window.rows = clip_taps(own, 1, oh, &h);
-  const double rows = (double)(taps(own, 0, 0, (int32_t)pad) * taps(own, 1, oh, (int32_t)pad));
-  for (int64_t ow = 0; ow < own->out[2]; ++ow, y += channels) {
-    window.columns = clip_taps(own, 2, ow, &w);
-    window.divisor = rows * (double)taps(own, 2, ow, (int32_t)pad);
-    const float *first = x + (h * own->in[2] + w) * channels;
+  cpu_vec_taps window = {.row = own->slide.window.dilations[1] * own->slide.in[2] * channels,
+                         .column = own->slide.window.dilations[2] * channels};
+  window.rows = cpu_slide_inside(&own->slide, 1, oh, &h);
+  const double rows = (double)(cpu_slide_taps(&own->slide, 0, 0, (int32_t)pad) *
+                               cpu_slide_taps(&own->slide, 1, oh, (int32_t)pad));
+  for (int64_t ow = 0; ow < own->slide.out[2]; ++ow, y += channels) {
+    window.columns = cpu_slide_inside(&own->slide, 2, ow, &w);
+    window.divisor = rows * (double)cpu_slide_taps(&own->slide, 2, ow, (int32_t)pad);
+    const float *first = x + (h * own->slide.in[2] + w) * channels;
     if (run->kernel->average)
       run->vec->mean_taps(&window, y, first, channels);
     else
@@ -289,21 +252,23 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
              cpu_in_data(request, 0),
              cpu_out_data(request, 0),
              cpu_workspace(request)};
-  const int64_t *k = own->window.kernel;
+  const int64_t *k = own->slide.window.kernel;
   (void)error;
   if (own->last) {
-    cpu_parallel(device, own->planes / own->channels * own->out[1],
-                 cpu_grain(own->out[2] * k[1] * k[2] * own->channels / 8), run_last, &run);
+    cpu_parallel(device, own->planes / own->channels * own->slide.out[1],
+                 cpu_grain(own->slide.out[2] * k[1] * k[2] * own->channels / 8), run_last,
+                 &run);
     return OPS_OK;
   }
   if (own->on_planes) {
-    cpu_parallel(device, own->planes, cpu_grain(own->out[1] * own->out[2] * k[1] * k[2] / 8),
-                 run_planes, &run);
+    cpu_parallel(device, own->planes,
+                 cpu_grain(own->slide.out[1] * own->slide.out[2] * k[1] * k[2] / 8), run_planes,
+                 &run);
     return OPS_OK;
   }
-  if (own->out[2] > 0)
-    cpu_parallel(device, own->planes * own->out[0] * own->out[1],
-                 cpu_grain(own->out[2] * k[0] * k[1] * k[2]), run_range, &run);
+  if (own->slide.out[2] > 0)
+    cpu_parallel(device, own->planes * own->slide.out[0] * own->slide.out[1],
+                 cpu_grain(own->slide.out[2] * k[0] * k[1] * k[2]), run_range, &run);
   return OPS_OK;
 }
 

@@ -3,6 +3,8 @@
 // Windows: the formulas are those of ONNX's Conv and MaxPool.
 #include "window.h"
 
+#include <string.h>
+
 static const struct {
   const char *name;
   int32_t value;
@@ -110,4 +112,44 @@ int32_t cpu_window_resolve(const ops_kernel *kernel, cpu_window *window, int32_t
       ++out[i];
   }
   return OPS_OK;
+}
+
+// ---- On its way -----------------------------------------------------------------------------
+
+// Moves `count` leading values to the end of the array, and fills the front.
+static void align_end(int64_t *values, int32_t count, int64_t filler) {
+  for (int32_t i = CPU_SPATIAL - 1; i >= 0; --i) {
+    const int32_t from = i - (CPU_SPATIAL - count);
+    values[i] = from >= 0 ? values[from] : filler;
+  }
+}
+
+void cpu_slide_init(cpu_slide *slide, const cpu_window *window, int32_t spatial,
+                    const int64_t *in, const int64_t *out) {
+  cpu_window *own = &slide->window;
+  *own = *window;
+  memcpy(slide->in, in, (size_t)spatial * sizeof *in);
+  memcpy(slide->out, out, (size_t)spatial * sizeof *out);
+  int64_t *const sizes[] = {slide->in, slide->out, own->kernel, own->strides, own->dilations};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) align_end(sizes[i], spatial, 1);
+  align_end(own->pads_begin, spatial, 0);
+  align_end(own->pads_end, spatial, 0);
+}
+
+int64_t cpu_slide_taps(const cpu_slide *slide, int32_t d, int64_t o, int32_t include_pad) {
+  const cpu_window *window = &slide->window;
+  const int64_t start = cpu_slide_start(slide, d, o), step = window->dilations[d];
+  const int64_t low = include_pad ? -window->pads_begin[d] : 0;
+  const int64_t high = slide->in[d] + (include_pad ? window->pads_end[d] : 0);
+  int64_t first = start >= low ? 0 : (low - start + step - 1) / step;
+  int64_t last = cpu_floor_div(high - 1 - start, step);
+  if (last > window->kernel[d] - 1) last = window->kernel[d] - 1;
+  return last < first ? 0 : last - first + 1;
+}
+
+int64_t cpu_slide_inside(const cpu_slide *slide, int32_t d, int64_t o, int64_t *out_first) {
+  const int64_t start = cpu_slide_start(slide, d, o), step = slide->window.dilations[d];
+  const int64_t skipped = start >= 0 ? 0 : (-start + step - 1) / step;
+  *out_first = start + skipped * step;
+  return cpu_slide_taps(slide, d, o, 0);
 }

@@ -35,4 +35,27 @@ void cpu_window_read(const ops_node *node, cpu_window *out_window);
 int32_t cpu_window_resolve(const ops_kernel *kernel, cpu_window *window, int32_t spatial,
                            const int64_t *in, int64_t *out, ops_error *error);
 
+// A window on its way over an image. Arrays always have three entries; missing dimensions come
+// first, of size 1.
+typedef struct cpu_slide {
+  cpu_window window;
+  int64_t in[CPU_SPATIAL], out[CPU_SPATIAL];
+} cpu_slide;
+
+// Of a resolved window over `spatial` dimensions.
+void cpu_slide_init(cpu_slide *slide, const cpu_window *window, int32_t spatial,
+                    const int64_t *in, const int64_t *out);
+static inline int64_t cpu_floor_div(int64_t a, int64_t b) {
+  return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+// First input index of output o along axis d; may be negative.
+static inline int64_t cpu_slide_start(const cpu_slide *slide, int32_t d, int64_t o) {
+  return o * slide->window.strides[d] - slide->window.pads_begin[d];
+}
+// How many taps of output o count along axis d: those inside the input, or also those inside
+// its padding.
+int64_t cpu_slide_taps(const cpu_slide *slide, int32_t d, int64_t o, int32_t include_pad);
+// The taps of output o along axis d that lie inside the input, and the first one's index.
+int64_t cpu_slide_inside(const cpu_slide *slide, int32_t d, int64_t o, int64_t *out_first);
+
 #endif  // CPU_WINDOW_H_

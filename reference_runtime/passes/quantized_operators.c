@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DequantizeLinear before, QuantizeLinear behind: Conv becomes QLinearConv and MatMul
-// QLinearMatMul of ONNX, Add, Sum and Mul become QLinearAdd and QLinearMul of com.microsoft.
-// The sums are then exact.
+// QLinearMatMul of ONNX, Gemm, Add, Sum and Mul become QGemm, QLinearAdd and QLinearMul of
+// com.microsoft. The sums are then exact.
 //
-// QLinearConv's bias is int32 with the scale of input times weights; a bias that is quantised
-// so already is taken as it is, a real one is rounded to it.
+// The bias of QLinearConv and QGemm is int32 with the scale of input times weights; a bias that
+// is quantised so already is taken as it is, a real one is rounded to it.
 #include <stdlib.h>
 #include <string.h>
 
 #include "passes/pattern.h"
 #include "passes/quantized.h"
 
-static const char *const roots[] = {"Conv", "MatMul", "Add", "Sum", "Mul", NULL};
+static const char *const roots[] = {"Conv", "MatMul", "Gemm", "Add", "Sum", "Mul", NULL};
 
 typedef struct operands {
   rt_quantized a, b, y;
@@ -49,7 +49,7 @@ static int32_t fuse(rt_pass_context *context, rt_node *node, const operands *o,
   return OPS_OK;
 }
 
-// --- Conv ------------------------------------------------------------------------------------
+// --- Conv and Gemm ---------------------------------------------------------------------------
 
 static double scale_at(const rt_quantized *x, int64_t i) {
   const rt_constant *scale = rt_value_constant(x->scale);
@@ -88,27 +88,34 @@ static const char *take_bias(const operands *o, rt_value *value, int64_t filters
   return NULL;
 }
 
+// The bias in *out_list, NULL if there is none. Returns why it does not become int32, or NULL.
+static int32_t make_bias(rt_node *node, const operands *o, int64_t filters, rt_value **out_list,
+                         const char **out_why, ops_error *error) {
+  rt_value *bias = rt_node_input(node, 2);
+  rt_constant *constant = NULL;
+  *out_list = NULL;
+  if (!bias) return OPS_OK;
+  int32_t *values = malloc(((size_t)filters + 1) * sizeof *values);
+  if (!values) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a bias");
+  *out_why = take_bias(o, bias, filters, values);
+  int32_t status = OPS_OK;
+  if (!*out_why)
+    status = rt_constant_create(OPS_TYPE_INT32, 1, &filters, values, &constant, error);
+  free(values);
+  if (*out_why || status != OPS_OK) return status;
+  return rt_pass_add_constant(node->graph, "bias", constant, out_list, error);
+}
+
 static int32_t fuse_conv(rt_pass_context *context, rt_node *node, operands *o,
                          const char **out_why, ops_error *error) {
-  rt_value *bias = rt_node_input(node, 2), *list = NULL;
+  rt_value *list;
   const rt_constant *weights = rt_value_constant(o->b.q);
   *out_why = !weights                             ? "the weights are not constant"
              : o->b.scales != 1 && o->b.axis != 0 ? "the weights have no scale for each filter"
                                                   : NULL;
   if (*out_why) return OPS_OK;
-  const int64_t filters = weights->dims[0];
-  if (bias) {
-    int32_t *values = malloc(((size_t)filters + 1) * sizeof *values);
-    rt_constant *constant = NULL;
-    if (!values) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a bias");
-    *out_why = take_bias(o, bias, filters, values);
-    int32_t status = OPS_OK;
-    if (!*out_why)
-      status = rt_constant_create(OPS_TYPE_INT32, 1, &filters, values, &constant, error);
-    free(values);
-    if (*out_why || status != OPS_OK) return status;
-    OPS_RETURN_IF_ERROR(rt_pass_add_constant(node->graph, "bias", constant, &list, error));
-  }
+  OPS_RETURN_IF_ERROR(make_bias(node, o, weights->dims[0], &list, out_why, error));
+  if (*out_why) return OPS_OK;
   OPS_RETURN_IF_ERROR(make_zeros(o, error));
   rt_value *inputs[] = {o->a.q,      o->a.scale, o->zeros[0], o->b.q, o->b.scale,
                         o->zeros[1], o->y.scale, o->zeros[2], list};
@@ -120,6 +127,48 @@ static int32_t fuse_conv(rt_pass_context *context, rt_node *node, operands *o,
                              .output_count = 1,
                              .attrs = node->op.attrs.items,
                              .attr_count = node->op.attrs.count};
+  OPS_RETURN_IF_ERROR(fuse(context, node, o, &desc, error));
+  return rt_pass_drop_value(list, error);
+}
+
+static const char *check_gemm(const rt_node *node, const operands *o, int transposed) {
+  const rt_value *bias = rt_node_input(node, 2);
+  if (!rt_value_constant(o->b.q)) return "the weights are not constant";
+  if (o->b.scales != 1 && o->b.axis != !transposed)
+    return "the weights have no scale for each column";
+  if (rt_attrs_float(&node->op.attrs, "alpha", 1) != 1 ||
+      (bias && rt_attrs_float(&node->op.attrs, "beta", 1) != 1))
+    return "alpha or beta is not 1";
+  if (bias && rt_pass_rank(bias) != 1) return "what it adds is no row";
+  return NULL;
+}
+
+static int32_t fuse_gemm(rt_pass_context *context, rt_node *node, operands *o,
+                         const char **out_why, ops_error *error) {
+  rt_value *list;
+  rt_attr attrs[2];
+  uint32_t count = 0;
+  const int transposed = rt_attrs_int(&node->op.attrs, "transB", 0) != 0;
+  *out_why = check_gemm(node, o, transposed);
+  if (*out_why) return OPS_OK;
+  const int64_t columns = rt_value_constant(o->b.q)->dims[!transposed];
+  OPS_RETURN_IF_ERROR(make_bias(node, o, columns, &list, out_why, error));
+  if (*out_why) return OPS_OK;
+  OPS_RETURN_IF_ERROR(make_zeros(o, error));
+  for (uint32_t i = 0; i < node->op.attrs.count && count < 2; ++i)
+    if (strncmp(node->op.attrs.items[i].name, "trans", 5) == 0)
+      attrs[count++] = node->op.attrs.items[i];
+  rt_value *inputs[] = {o->a.q,      o->a.scale, o->zeros[0], o->b.q,     o->b.scale,
+                        o->zeros[1], list,       o->y.scale,  o->zeros[2]};
+  const rt_node_desc desc = {.name = node->name,
+                             .op = "QGemm",
+                             .domain = "com.microsoft",
+                             .opset = 1,
+                             .inputs = inputs,
+                             .input_count = 9,
+                             .output_count = 1,
+                             .attrs = attrs,
+                             .attr_count = count};
   OPS_RETURN_IF_ERROR(fuse(context, node, o, &desc, error));
   return rt_pass_drop_value(list, error);
 }
@@ -163,6 +212,8 @@ static int32_t visit(rt_pass_context *context, rt_node *node, ops_error *error) 
   const int matmul = rt_pass_is(node, "MatMul");
   if (!why && rt_pass_is(node, "Conv")) {
     OPS_RETURN_IF_ERROR(fuse_conv(context, node, &o, &why, error));
+  } else if (!why && rt_pass_is(node, "Gemm")) {
+    OPS_RETURN_IF_ERROR(fuse_gemm(context, node, &o, &why, error));
   } else if (!why) {
     why = check_binary(node, &o, matmul);
     if (!why && matmul)

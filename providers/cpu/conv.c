@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conv of float in one to three spatial dimensions: depthwise ones in loops of this provider
-// (conv_depthwise.c), all others by oneDNN's direct convolutions (never Winograd: sums of small
-// integers must come out exact).
+// (conv_depthwise.c), 3x3 taps with channels last where it pays by Winograd's algorithm
+// (conv_winograd.c), all others by oneDNN's direct convolutions.
 #include "conv_depthwise.h"
 #include "conv_shared.h"
+#include "conv_winograd.h"
 #include "ops_table.h"
 
+typedef struct conv_kernel {
+  cpu_conv_kernel base;
+  cpu_winograd_pack pack;
+} conv_kernel;
+
+// Who computes: oneDNN if neither of the two.
 typedef struct conv_prepared {
   cpu_conv_prepared base;
-  int32_t is_depthwise;
+  int is_depthwise, is_winograd;
   cpu_depthwise depthwise;
+  cpu_winograd winograd;
 } conv_prepared;
 
 static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
@@ -25,7 +33,13 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
   (void)error;
   cpu_conv_init((cpu_conv_kernel *)kernel, node);
+  cpu_winograd_pack_init(&((conv_kernel *)kernel)->pack);
   return OPS_OK;
+}
+
+static void destroy(ops_kernel *kernel) {
+  cpu_winograd_pack_finish(&((conv_kernel *)kernel)->pack, kernel->device);
+  cpu_dnnl_kernel_destroy(kernel);
 }
 
 static int32_t check_shapes(const cpu_conv_kernel *conv, const ops_prepare_request *request,
@@ -37,6 +51,21 @@ static int32_t check_shapes(const cpu_conv_kernel *conv, const ops_prepare_reque
                        (long long)x->dims[1], (long long)w->dims[0], (long long)w->dims[1],
                        (long long)conv->groups);
   return cpu_conv_check_sizes(conv, request, w, w->dims[0], error);
+}
+
+// Takes the convolution if Winograd's algorithm suits.
+static int32_t try_winograd(ops_kernel *kernel, const cpu_dnnl_conv *desc, conv_prepared *own,
+                            ops_prepare_reply *reply, ops_error *error) {
+  const ops_constant *weights = ((cpu_dnnl_kernel *)kernel)->weights;
+  if (!weights || !cpu_winograd_suits(desc)) return OPS_OK;
+  OPS_RETURN_IF_ERROR(cpu_winograd_init(kernel->device, desc, weights,
+                                        &((conv_kernel *)kernel)->pack, &own->winograd,
+                                        &own->is_winograd, error));
+  if (!own->is_winograd) return OPS_OK;
+  reply->workspace_size = cpu_winograd_workspace(kernel->device, &own->winograd);
+  reply->workspace_alignment = 64;
+  reply->implementation = (ops_str)OPS_STR("winograd 2x2 3x3");
+  return OPS_OK;
 }
 
 static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
@@ -57,6 +86,8 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   OPS_RETURN_IF_ERROR(
       cpu_conv_describe(conv, request, &window, &y, &own->base, &desc, &empty, reply, error));
   if (empty) return OPS_OK;
+  OPS_RETURN_IF_ERROR(try_winograd(kernel, &desc, own, reply, error));
+  if (own->is_winograd) return OPS_OK;
   own->is_depthwise = !desc.source_last && cpu_depthwise_init(&desc, &own->depthwise);
   if (!own->is_depthwise)
     return cpu_dnnl_prepare_conv(&conv->base, &desc, &own->base.base, reply, error);
@@ -76,9 +107,23 @@ static void layouts(const ops_kernel *kernel, const ops_prepare_request *request
     layouts->costs[layouts->count - 1] = 0;
 }
 
+static void run_winograd(const conv_prepared *own, const ops_execute_request *request) {
+  const ops_kernel *kernel = own->base.base.base.kernel;
+  const int32_t residual = ((const cpu_dnnl_kernel *)kernel)->chain.residual;
+  cpu_winograd_run(
+      kernel->device, &own->winograd, cpu_in_data(request, 0), cpu_dnnl_third(kernel, request),
+      own->base.base.starts_with_residual ? cpu_in_data(request, (uint64_t)residual) : NULL,
+      cpu_out_data(request, 0), cpu_workspace(request));
+  cpu_conv_finish(&own->base.base.base, request);
+}
+
 static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
                        ops_error *error) {
   const conv_prepared *own = (const conv_prepared *)prepared;
+  if (own->is_winograd) {
+    run_winograd(own, request);
+    return OPS_OK;
+  }
   if (!own->is_depthwise) return cpu_conv_execute(prepared, request, error);
   cpu_depthwise_run(prepared->kernel->device, &own->depthwise, cpu_in_data(request, 0),
                     cpu_in_data(request, 1), cpu_dnnl_third(prepared->kernel, request),
@@ -87,11 +132,11 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
   return OPS_OK;
 }
 
-const cpu_op cpu_conv_op = {.kernel_size = sizeof(cpu_conv_kernel),
+const cpu_op cpu_conv_op = {.kernel_size = sizeof(conv_kernel),
                             .prepared_size = sizeof(conv_prepared),
                             .claim = claim,
                             .create = create,
-                            .destroy = cpu_dnnl_kernel_destroy,
+                            .destroy = destroy,
                             .layouts = layouts,
                             .prepare = prepare,
                             .prepared_destroy = cpu_dnnl_prepared_destroy,

@@ -37,6 +37,9 @@ static const chain_case kCases[] = {
     {"Conv", {1, 32, 9, 9}, {16, 32, 1, 1}, 1, 1, 0, 0, "Sigmoid"},
     {"Conv", {1, 8, 9, 9}, {8, 1, 3, 3}, 8, 1, 0, 1, "HardSwish"},
     {"Conv", {1, 8, 9, 9}, {8, 1, 3, 3}, 8, 1, 0, 0, "Relu"},
+    {"Conv", {1, 33, 15, 16}, {40, 33, 3, 3}, 1, 1, 0, 1, "Relu"},
+    {"Conv", {1, 64, 16, 15}, {32, 64, 3, 3}, 1, 1, 0, 0, "LeakyRelu"},
+    {"Conv", {2, 40, 13, 14}, {70, 40, 3, 3}, 1, 1, 0, 1, NULL},
     {"ConvTranspose", {1, 4, 5, 5}, {4, 3, 2, 2}, 1, 1, 0, 1, "Tanh"},
     {"MatMul", {2, 3, 5, 4}, {0, 0, 4, 6}, 1, 0, 1, 1, "Relu"},
     {"MatMul", {2, 3, 5, 4}, {2, 3, 4, 6}, 1, 0, 1, 0, "Gelu"},
@@ -48,6 +51,7 @@ static const chain_case kCases[] = {
 static double apply(const char *function, double x) {
   if (!function) return x;
   if (strcmp(function, "Relu") == 0) return x < 0 ? 0 : x;
+  if (strcmp(function, "LeakyRelu") == 0) return x < 0 ? 0.01 * x : x;
   if (strcmp(function, "Sigmoid") == 0) return 1 / (1 + exp(-x));
   if (strcmp(function, "Tanh") == 0) return tanh(x);
   if (strcmp(function, "Sqrt") == 0) return sqrt(x);
@@ -115,7 +119,7 @@ static void try_layouts(const chain_case *c, size_t number, test_run *run,
   }
 }
 
-static void check_case(test_device *test, const chain_case *c, size_t number) {
+static void check_case(test_device *test, const chain_case *c, size_t number, int constant) {
   test_node node;
   test_run run;
   ops_claim claim;
@@ -126,6 +130,7 @@ static void check_case(test_device *test, const chain_case *c, size_t number) {
   test_node_init(&node, c->op, 24);
   if (c->group > 1) test_add_int(&node, "group", c->group);
   test_tensor alone = test_compute(test, &node, inputs, 2, OPS_TYPE_FLOAT);
+  w.constant = constant;
   const int64_t width = alone.dims[alone.rank - 1];
   test_tensor row = test_random(3, 0, 1, &width);
   test_tensor residual = test_random(4, 0, alone.rank, alone.dims);
@@ -146,7 +151,8 @@ static void check_case(test_device *test, const chain_case *c, size_t number) {
 
 static void chains_give_what_their_nodes_give(void **state) {
   for (size_t i = 0; i < sizeof kCases / sizeof kCases[0]; ++i)
-    check_case(*state, &kCases[i], i);
+    for (int constant = 0; constant < 2; ++constant)
+      check_case(*state, &kCases[i], i, constant);
 }
 
 // What a chain may not be is refused with a reason, not computed wrong.

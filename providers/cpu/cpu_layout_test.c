@@ -62,7 +62,7 @@ static void expect_near(const test_tensor *found, const test_tensor *expected, f
   assert_memory_equal(found->dims, expected->dims, (size_t)found->rank * sizeof found->dims[0]);
   for (int64_t i = 0; i < found->count; ++i) {
     const float a = test_floats(found)[i], b = test_floats(expected)[i];
-    if (!(fabsf(a - b) <= tolerance * (1 + fabsf(b))) && !(isnan(a) && isnan(b)))
+    if (a != b && !(fabsf(a - b) <= tolerance * (1 + fabsf(b))) && !(isnan(a) && isnan(b)))
       fail_msg("%s: element %lld is %g, plain %g", op, (long long)i, (double)a, (double)b);
   }
 }
@@ -232,9 +232,11 @@ static void normalization(void **state) {
 
 // ---- Convolutions: small integers, so that every order of summation gives the same ----------
 
+enum { STRIDED, PLAIN, PADDED };
+
 typedef struct conv_case {
   const char *op;
-  int32_t plain;  // 1: neither strides nor pads
+  int32_t window;  // of images: STRIDED with pads, PLAIN, or PADDED with stride 1
   int64_t groups;
   int32_t rank;
   int64_t x[5], w[5], filters;
@@ -242,25 +244,29 @@ typedef struct conv_case {
 
 static void convolutions(void **state) {
   static const conv_case cases[] = {
-      {"Conv", 0, 1, 4, {2, 3, 9, 8}, {20, 3, 3, 2}, 20},
-      {"Conv", 0, 1, 4, {1, 37, 5, 6}, {24, 37, 1, 1}, 24},
-      {"Conv", 0, 18, 4, {2, 18, 9, 8}, {18, 1, 3, 3}, 18},
-      {"Conv", 0, 2, 4, {1, 32, 6, 6}, {64, 16, 3, 3}, 64},
-      {"Conv", 0, 3, 4, {1, 15, 6, 6}, {6, 5, 3, 3}, 6},
-      {"Conv", 0, 1, 3, {2, 5, 19}, {7, 5, 3}, 7},
-      {"Conv", 0, 1, 5, {1, 4, 5, 6, 7}, {3, 4, 2, 3, 3}, 3},
-      {"ConvTranspose", 0, 1, 4, {2, 24, 5, 6}, {24, 10, 2, 2}, 10},
-      {"ConvTranspose", 0, 2, 4, {1, 8, 5, 6}, {8, 3, 3, 3}, 6},
+      {"Conv", STRIDED, 1, 4, {2, 3, 9, 8}, {20, 3, 3, 2}, 20},
+      {"Conv", STRIDED, 1, 4, {1, 37, 5, 6}, {24, 37, 1, 1}, 24},
+      {"Conv", STRIDED, 18, 4, {2, 18, 9, 8}, {18, 1, 3, 3}, 18},
+      {"Conv", STRIDED, 2, 4, {1, 32, 6, 6}, {64, 16, 3, 3}, 64},
+      {"Conv", STRIDED, 3, 4, {1, 15, 6, 6}, {6, 5, 3, 3}, 6},
+      {"Conv", STRIDED, 1, 3, {2, 5, 19}, {7, 5, 3}, 7},
+      {"Conv", STRIDED, 1, 5, {1, 4, 5, 6, 7}, {3, 4, 2, 3, 3}, 3},
+      {"ConvTranspose", STRIDED, 1, 4, {2, 24, 5, 6}, {24, 10, 2, 2}, 10},
+      {"ConvTranspose", STRIDED, 2, 4, {1, 8, 5, 6}, {8, 3, 3, 3}, 6},
       // Large enough to be cut into images, rows, pixels.
-      {"Conv", 0, 1, 4, {3, 40, 13, 12}, {48, 40, 3, 3}, 48},
-      {"Conv", 0, 1, 4, {1, 96, 15, 16}, {80, 96, 4, 3}, 80},
-      {"Conv", 0, 2, 4, {1, 64, 27, 16}, {64, 32, 5, 3}, 64},
-      {"Conv", 1, 1, 4, {1, 200, 9, 9}, {120, 200, 1, 1}, 120},
-      {"Conv", 1, 1, 3, {1, 80, 90}, {80, 80, 5}, 80},
-      {"Conv", 1, 1, 5, {1, 24, 1, 20, 10}, {32, 24, 1, 3, 3}, 32},
-      {"ConvTranspose", 0, 1, 4, {1, 64, 11, 12}, {64, 40, 5, 4}, 40},
-      {"ConvTranspose", 1, 1, 4, {1, 64, 15, 16}, {64, 64, 2, 2}, 64},
-      {"ConvTranspose", 0, 1, 4, {1, 96, 14, 16}, {96, 80, 2, 2}, 80},
+      {"Conv", STRIDED, 1, 4, {3, 40, 13, 12}, {48, 40, 3, 3}, 48},
+      {"Conv", STRIDED, 1, 4, {1, 96, 15, 16}, {80, 96, 4, 3}, 80},
+      {"Conv", STRIDED, 2, 4, {1, 64, 27, 16}, {64, 32, 5, 3}, 64},
+      {"Conv", PLAIN, 1, 4, {1, 200, 9, 9}, {120, 200, 1, 1}, 120},
+      {"Conv", PLAIN, 1, 3, {1, 80, 90}, {80, 80, 5}, 80},
+      {"Conv", PLAIN, 1, 5, {1, 24, 1, 20, 10}, {32, 24, 1, 3, 3}, 32},
+      {"ConvTranspose", STRIDED, 1, 4, {1, 64, 11, 12}, {64, 40, 5, 4}, 40},
+      {"ConvTranspose", PLAIN, 1, 4, {1, 64, 15, 16}, {64, 64, 2, 2}, 64},
+      {"ConvTranspose", STRIDED, 1, 4, {1, 96, 14, 16}, {96, 80, 2, 2}, 80},
+      // With constant weights by Winograd's algorithm: even and odd outputs, part of a panel.
+      {"Conv", PADDED, 1, 4, {1, 32, 16, 18}, {32, 32, 3, 3}, 32},
+      {"Conv", PADDED, 1, 4, {2, 45, 13, 12}, {70, 45, 3, 3}, 70},
+      {"Conv", PLAIN, 1, 4, {1, 130, 15, 15}, {33, 130, 3, 3}, 33},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
     for (int constant = 0; constant < 2; ++constant) {
@@ -272,13 +278,42 @@ static void convolutions(void **state) {
       test_node node;
       test_node_init(&node, c->op, 11);
       test_add_int(&node, "group", c->groups);
-      if (c->rank == 4 && !c->plain)
+      if (c->rank == 4 && c->window == STRIDED)
         test_add_ints(&node, "strides", 2, (const int64_t[]){2, 1});
-      if (c->rank == 4 && !c->plain)
+      if (c->rank == 4 && c->window != PLAIN)
         test_add_ints(&node, "pads", 4, (const int64_t[]){1, 0, 1, 1});
       expect_same(*state, &node, inputs, 3, 0);
       TEST_DROP(&x, &w, &bias);
     }
+}
+
+// What is not finite reaches the outputs whose windows hold it, and no others, also where
+// outputs are computed by the tile.
+static void infinite_pixels(void **state) {
+  test_tensor x = test_random(20, 1, TEST_DIMS(1, 32, 14, 15)),
+              w = test_random(21, 1, TEST_DIMS(40, 32, 3, 3));
+  test_floats(&x)[(5 * 14 + 3) * 15 + 4] = INFINITY;
+  test_floats(&x)[(6 * 14 + 9) * 15 + 14] = NAN;
+  w.constant = 1;
+  const test_tensor *inputs[] = {&x, &w};
+  test_node node;
+  test_node_init(&node, "Conv", 11);
+  test_add_ints(&node, "pads", 4, (const int64_t[]){1, 1, 1, 1});
+  expect_same(*state, &node, inputs, 2, 1e-6f);
+  TEST_DROP(&x, &w);
+}
+
+// Weights that are not finite.
+static void infinite_weights(void **state) {
+  test_tensor x = test_random(22, 1, TEST_DIMS(1, 32, 14, 15)),
+              w = test_random(23, 1, TEST_DIMS(40, 32, 3, 3));
+  test_floats(&w)[1000] = INFINITY;
+  w.constant = 1;
+  const test_tensor *inputs[] = {&x, &w};
+  test_node node;
+  test_node_init(&node, "Conv", 11);
+  expect_same(*state, &node, inputs, 2, 0);
+  TEST_DROP(&x, &w);
 }
 
 // ---- The layout itself ----------------------------------------------------------------------
@@ -351,11 +386,18 @@ static void refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST_ON_DEVICE(unary),        TEST_ON_DEVICE(clip),
-      TEST_ON_DEVICE(binary),       TEST_ON_DEVICE(old_broadcast),
-      TEST_ON_DEVICE(concat),       TEST_ON_DEVICE(pools),
-      TEST_ON_DEVICE(global_pools), TEST_ON_DEVICE(normalization),
-      TEST_ON_DEVICE(convolutions), TEST_ON_DEVICE(reorders),
+      TEST_ON_DEVICE(unary),
+      TEST_ON_DEVICE(clip),
+      TEST_ON_DEVICE(binary),
+      TEST_ON_DEVICE(old_broadcast),
+      TEST_ON_DEVICE(concat),
+      TEST_ON_DEVICE(pools),
+      TEST_ON_DEVICE(global_pools),
+      TEST_ON_DEVICE(normalization),
+      TEST_ON_DEVICE(convolutions),
+      TEST_ON_DEVICE(infinite_pixels),
+      TEST_ON_DEVICE(infinite_weights),
+      TEST_ON_DEVICE(reorders),
       TEST_ON_DEVICE(refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

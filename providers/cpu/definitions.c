@@ -51,20 +51,23 @@
   .alias_count = sizeof((const ops_alias_def[]){__VA_ARGS__}) / sizeof(ops_alias_def), \
   .alias_stride = sizeof(ops_alias_def)
 
-#define ROW(op_, since_, until_, family, determinism_, ...)                               \
-  {                                                                                       \
-    .struct_size = sizeof(ops_kernel_def), .op = OPS_STR(op_), .since = (since_),         \
-    .until = (until_), .name = OPS_STR("cpu/" op_), .flags = OPS_KERNEL_REENTRANT,        \
-    .post_op_stride = sizeof(ops_post_op_def), .dynamic_shape = OPS_DYNAMIC_FULL,         \
-    .determinism = (determinism_), .api = &cpu_kernel_api, .context = &cpu_##family##_op, \
-    __VA_ARGS__                                                                           \
+#define ROW(op_, since_, until_, family, determinism_, flags_, ...)                           \
+  {                                                                                           \
+    .struct_size = sizeof(ops_kernel_def), .op = OPS_STR(op_), .since = (since_),             \
+    .until = (until_), .name = OPS_STR("cpu/" op_), .flags = OPS_KERNEL_REENTRANT | (flags_), \
+    .post_op_stride = sizeof(ops_post_op_def), .dynamic_shape = OPS_DYNAMIC_FULL,             \
+    .determinism = (determinism_), .api = &cpu_kernel_api, .context = &cpu_##family##_op,     \
+    __VA_ARGS__                                                                               \
   }
 // Loops of this provider: every element is computed alike on any number of threads.
 #define OWN(op, since, until, family, ...) \
-  ROW(op, since, until, family, OPS_DETERMINISM_BITWISE, __VA_ARGS__)
-// oneDNN may split a sum by the number of threads.
+  ROW(op, since, until, family, OPS_DETERMINISM_BITWISE, 0, __VA_ARGS__)
+// The order of a sum follows from the shape of the piece that a thread takes.
 #define DNNL(op, since, until, family, ...) \
-  ROW(op, since, until, family, OPS_DETERMINISM_RUN, __VA_ARGS__)
+  ROW(op, since, until, family, OPS_DETERMINISM_RUN, 0, __VA_ARGS__)
+
+#define TRANSFORMED(op, since, until, family, ...) \
+  ROW(op, since, until, family, OPS_DETERMINISM_RUN, OPS_KERNEL_TRANSFORMED, __VA_ARGS__)
 
 // Chains of post-operations, see chain.h.
 #define ABSORBS(longest) \
@@ -363,8 +366,8 @@ static const ops_kernel_def kKernels[] = {
     DNNL("ConvTranspose", 1, 0, conv_transpose,
          INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)), OUTPUTS(IN("Y", F32)),
          ABSORBS(2)),
-    DNNL("Conv", 1, 0, conv, INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)),
-         OUTPUTS(IN("Y", F32)), ABSORBS(2)),
+    TRANSFORMED("Conv", 1, 0, conv, INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)),
+                OUTPUTS(IN("Y", F32)), ABSORBS(2)),
     DNNL("MatMul", 1, 0, matmul, INPUTS(IN("A", F32), IN("B", F32)), OUTPUTS(IN("Y", F32)),
          ABSORBS(3)),
     RECURRENT("RNN", OPTIONAL("initial_h", F32)),

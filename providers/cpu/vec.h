@@ -169,6 +169,15 @@ typedef void (*cpu_dequantize_fn)(const void *y, float *x, const float *scale, c
                                   int64_t scale_step, int64_t zero_step, int64_t count);
 
 // ---- The table ------------------------------------------------------------------------------
+// Winograd's F(2x2, 3x3): filters of a panel of weights; tiles come in multiples of ROWS.
+#define CPU_WINOGRAD_FILTERS 32
+#define CPU_WINOGRAD_ROWS 7
+
+// What happens to a sum: x * slope below 0 if `sloped`, then bounds.
+typedef struct cpu_vec_finish {
+  int32_t sloped;
+  float slope, low, high;
+} cpu_vec_finish;
 
 typedef struct cpu_vec {
   const char *name;
@@ -239,6 +248,18 @@ typedef struct cpu_vec {
   cpu_quantized_fn quantized_add, quantized_multiply;
   const cpu_quantize_fn *quantize;      // [type]; NULL: not that type
   const cpu_dequantize_fn *dequantize;  // [type]
+  // A tile of 4x4 pixels, each a pointer to its channels → v[i * step + channel], 16 values for
+  // each channel.
+  void (*winograd_input)(const float *const *pixels, float *v, int64_t step, int64_t channels);
+  // m[rows][32] = v[rows][channels] u[channels][32]; rows is a multiple of 7.
+  void (*winograd_product)(const float *v, int64_t rows, int64_t channels, const float *u,
+                           float *m);
+  // Products m[i * step + filter] of a tile → sums[4][32]; 1 if all of them are finite.
+  int (*winograd_output)(const float *m, int64_t step, float *sums);
+  // y = finish(sums + bias + residual) of `count` filters, at most 32; bias and residual may be
+  // NULL, the residual may be y.
+  void (*winograd_finish)(const cpu_vec_finish *finish, const float *sums, const float *bias,
+                          const float *residual, float *y, int64_t count);
 } cpu_vec;
 
 // The table for this machine. Pure.

@@ -55,6 +55,14 @@ void CPU_ISA_NAME(cpu_vec_dots)(const uint8_t *const *a, int32_t rows, int64_t t
                                 int64_t steps, const int8_t *b, uint8_t flip, int32_t *sums);
 extern const cpu_quantize_fn CPU_ISA_NAME(cpu_vec_quantize)[OPS_TYPE_COUNT];
 extern const cpu_dequantize_fn CPU_ISA_NAME(cpu_vec_dequantize)[OPS_TYPE_COUNT];
+void CPU_ISA_NAME(cpu_vec_winograd_input)(const float *const *pixels, float *v, int64_t step,
+                                          int64_t channels);
+void CPU_ISA_NAME(cpu_vec_winograd_product)(const float *v, int64_t rows, int64_t channels,
+                                            const float *u, float *m);
+int CPU_ISA_NAME(cpu_vec_winograd_output)(const float *m, int64_t step, float *sums);
+void CPU_ISA_NAME(cpu_vec_winograd_finish)(const cpu_vec_finish *finish, const float *sums,
+                                           const float *bias, const float *residual, float *y,
+                                           int64_t count);
 extern const cpu_binary_fn CPU_ISA_NAME(cpu_vec_binary)[CPU_BINARY_COUNT][OPS_TYPE_COUNT];
 
 // Every element is computed from its own inputs alone, so an output may be an input.

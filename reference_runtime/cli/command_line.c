@@ -168,6 +168,38 @@ static int set_shrink(cli_options *options, const char *name, const char *value)
   return CLI_OK;
 }
 
+static int find_precision(const char *text, int *out_precision) {
+  static const char *const words[] = {"float32", "float16", "bfloat16", "mixed"};
+  for (int i = 0; i < 4; ++i)
+    if (strcmp(text, words[i]) == 0) {
+      *out_precision = i;
+      return 1;
+    }
+  return 0;
+}
+
+static int store_precision(cli_options *options, const char *name, const char *value) {
+  if (find_precision(value, &options->precision)) return CLI_OK;
+  return cli_fail("%s '%s': expected float16, bfloat16, mixed or float32", name, value);
+}
+
+// "Softmax=float32": what is before the last '=' names an operator or a node.
+static int store_precision_of(cli_options *options, const char *name, const char *value) {
+  char *equals = strrchr(value, '=');
+  int precision;
+  if (!equals || equals == value || !find_precision(equals + 1, &precision))
+    return cli_fail(
+        "%s '%s': expected OPERATOR=TYPE or NODE=TYPE, where TYPE is float16, bfloat16, mixed "
+        "or "
+        "float32",
+        name, value);
+  if (options->override_count == CLI_MAX_DISABLED)
+    return cli_fail("%s is given more than %u times", name, CLI_MAX_DISABLED);
+  *equals = 0;  // a program may cut its arguments
+  options->overrides[options->override_count++] = (opsrt_precision_override){value, precision};
+  return CLI_OK;
+}
+
 static int set_no_rewrites(cli_options *options, const char *name, const char *value) {
   (void)name, (void)value;
   options->no_rewrites = 1;
@@ -284,6 +316,8 @@ static const struct {
     {"--level", MODELS, 1, store_level, 0},
     {"--disable-pass", MODELS, 1, store_disabled, 1},
     {"--log-level", MODELS, 1, store_log_level, 0},
+    {"--precision", MODELS, 1, store_precision, 0},
+    {"--precision-of", MODELS, 1, store_precision_of, 1},
     {"--no-rewrites", MODELS, 0, set_no_rewrites, 0},
     {"--freeze-initializers", MODELS, 0, set_freeze_initializers, 0},
     {"-o", "optimize", 1, store_output, 0},
@@ -390,6 +424,9 @@ static const char help_run[] =
     "  --shrink-after-run    give memory back to the system after each run\n"
     "  --no-rewrites         leave providers' rewrite rules unused\n"
     "  --quiet               show no progress, which long runs show on a terminal\n"
+    "  --precision TYPE      compute in float16 or bfloat16 what a provider takes so; mixed:\n"
+    "                        only sums of products and what follows them\n"
+    "  --precision-of X=TYPE the same, or float32, for operator or node X alone\n"
     "\n"
     "Exit code: 0 if the run succeeded, 2 otherwise, with one line on stderr.\n";
 
@@ -443,8 +480,9 @@ static const char help_optimize[] =
     "  -o OUT                the file that receives the model\n"
     "  --list-passes         print level, name and purpose of each pass, in their order\n"
     "\n"
-    "and of opsrun run: --level, --disable-pass, --freeze-initializers, --provider, --option,\n"
-    "--no-fallback, --workers. Fusions are made where the provider that would run them has\n"
+    "and of opsrun run: --level, --disable-pass, --freeze-initializers, --precision,\n"
+    "--precision-of, --provider, --option, --no-fallback, --workers. Fusions are made where "
+    "the provider that would run them has\n"
     "what they become.\n"
     "\n"
     "Exit code: 0, or 2 with one line on stderr; nothing is written then.\n";

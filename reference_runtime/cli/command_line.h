@@ -50,6 +50,9 @@ typedef struct cli_options {
   int arena_extend;  // OPSRT_ARENA_…
   int shrink_after_run;
   int no_rewrites;
+  int precision;  // OPSRT_PRECISION_…
+  opsrt_precision_override overrides[CLI_MAX_DISABLED];
+  uint32_t override_count;
   int follow;
   int expand_functions;
   const char *output;  // file

@@ -123,6 +123,9 @@ void cli_session_options(const cli_options *options, opsrt_session_options *out_
       .disabled_pass_count = options->disabled_count,
       .freeze_initializers = options->freeze_initializers,
       .no_rewrites = options->no_rewrites,
+      .precision = options->precision,
+      .precision_overrides = options->overrides,
+      .precision_override_count = options->override_count,
       .verbosity = OPS_LOG_WARNING - options->log_level,
       .explain =
           strcmp(options->command, "explain") == 0 || options->log_level < OPS_LOG_WARNING};

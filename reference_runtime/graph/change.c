@@ -221,6 +221,7 @@ int32_t rt_node_add_origin(rt_node *node, const char *name, ops_error *error) {
 }
 
 int32_t rt_node_add_origins_of(rt_node *node, const rt_node *from, ops_error *error) {
+  node->flags |= from->flags;
   if (from->origin_count == 0) return rt_node_add_origin(node, from->name, error);
   for (uint32_t i = 0; i < from->origin_count; ++i) {
     OPS_RETURN_IF_ERROR(rt_node_add_origin(node, from->origins[i], error));

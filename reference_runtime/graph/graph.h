@@ -86,6 +86,9 @@ typedef struct rt_post {
   uint32_t first_operand;
 } rt_post;
 
+// rt_node.flags
+#define RT_NODE_REQUIRE_FP32_ACCUMULATION ((uint32_t)1 << 0)  // as in ops_node.flags
+
 struct rt_node {
   uint32_t id;       // unique in the tree
   const char *name;  // not empty; from the model, or made from the operator and a number
@@ -105,6 +108,8 @@ struct rt_node {
 
   const rt_post *posts;
   uint32_t post_count;
+
+  uint32_t flags;  // RT_NODE_…; a node that stands for others has theirs, too
 
   // Names of the model's nodes that this one came from by fusion, rewriting or inlining.
   // Empty for a node that is as the model has it.
@@ -260,7 +265,7 @@ int32_t rt_node_clear_posts(rt_node *node, ops_error *error);
 int32_t rt_node_detach_posts(rt_node *node, ops_error *error);
 
 int32_t rt_node_add_origin(rt_node *node, const char *name, ops_error *error);
-// Adds the origins of `from`, or its name if it has none.
+// Adds the origins of `from`, or its name if it has none, and its flags.
 int32_t rt_node_add_origins_of(rt_node *node, const rt_node *from, ops_error *error);
 
 int32_t rt_node_set_path(rt_node *node, const char *path, ops_error *error);

@@ -375,6 +375,9 @@ static int32_t make_origins(rt_views *views, const rt_node *node, ops_node *view
   return OPS_OK;
 }
 
+_Static_assert(RT_NODE_REQUIRE_FP32_ACCUMULATION == OPS_NODE_REQUIRE_FP32_ACCUMULATION,
+               "flags of nodes go to views as they are");
+
 static int32_t make_node(rt_views *views, const rt_node *node, ops_node *view,
                          ops_error *error) {
   *view = (ops_node){.struct_size = sizeof *view,
@@ -382,6 +385,7 @@ static int32_t make_node(rt_views *views, const rt_node *node, ops_node *view,
                      .domain = text_of(node->op.domain),
                      .op = text_of(node->op.name),
                      .opset = node->op.opset,
+                     .flags = node->flags,
                      .attribute_stride = sizeof(ops_attribute),
                      .input_count = (uint64_t)node->input_count + node->post_operand_count,
                      .input_stride = sizeof(ops_operand),

@@ -212,6 +212,12 @@ static int32_t check_options(const rt_passes_options *options, ops_error *error)
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "optimization level %d; expected 0 to %d", options->level,
                          RT_PASSES_MAX_LEVEL);
+  if ((options->precision || options->override_count) && options->level < 2)
+    return ops_error_set(
+        error, OPS_ERROR_INVALID_ARGUMENT,
+        "a precision changes rounding, which level %d forbids; expected level 2 "
+        "or higher",
+        options->level);
   for (uint64_t i = 0; i < options->disabled_count; ++i) {
     uint32_t k = 0;
     while (k < PASS_COUNT && strcmp(options->disabled[i], table[k].info.name) != 0) ++k;

@@ -53,6 +53,17 @@ typedef struct rt_passes_host {
 typedef void (*rt_passes_note_fn)(void *user, const rt_pass_info *pass, int32_t kind,
                                   const char *text);
 
+// In which type nodes compute that the model has in float.
+#define RT_PRECISION_KEEP 0      // float
+#define RT_PRECISION_FLOAT16 1   // all that a provider takes so
+#define RT_PRECISION_BFLOAT16 2  // likewise
+#define RT_PRECISION_MIXED 3     // sums of products and what follows them; the rest stays float
+
+typedef struct rt_precision_override {
+  const char *name;   // of an operator ("Softmax"), or of a node of the model
+  int32_t precision;  // RT_PRECISION_…
+} rt_precision_override;
+
 // Zero-initialise, then set what differs from the default.
 typedef struct rt_passes_options {
   int32_t level;
@@ -61,6 +72,9 @@ typedef struct rt_passes_options {
   int32_t freeze_initializers;  // 1: inputs that have a default become constants
   int32_t keep_opsets;  // 1: no operator is newer than the model's own opset (to be saved)
   int32_t verify;       // 1: rt_graph_verify after every pass that changed something
+  int32_t precision;    // RT_PRECISION_…; other than KEEP needs level 2
+  const rt_precision_override *overrides;  // of it, the last one that fits a node counts
+  uint64_t override_count;
   uint64_t max_folded_bytes;  // of one constant that folding makes larger; 0: 1 MiB
   rt_passes_host host;
   // Hits at once; near misses when the last round is over. NULL: nobody reads them.

@@ -9,6 +9,7 @@ A file holds the cases of the pass it is named after. A case is a line `case: NA
   only: NAME,…      passes that run; the file's own and dead_nodes else
   level: N          the pass's own level else
   option: WORDS     further options of opsrun
+  tolerance: T      how far results may differ, relative and absolute; 1e-5 and 1e-4 else
   special           inputs hold NaN, infinities and both zeros, too
   model:            the model, to the next line that begins with a key; the header
                     <ir_version: 8, opset_import: ["" : 17]> is added where it is missing
@@ -34,7 +35,7 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>\n'
-KEYS = ("case:", "only:", "level:", "option:", "special", "model:", "expect:", "miss:", "origins:")
+KEYS = ("case:", "only:", "level:", "option:", "tolerance:", "special", "model:", "expect:", "miss:", "origins:")
 SHOWN = 16
 
 
@@ -160,6 +161,7 @@ class Case:
         for index, node in enumerate(self.model.graph.node):
             node.name = node.name or f"n{index}"
         self.level = int(case.get("level:", levels[pass_name]))
+        self.tolerance = float(case.get("tolerance:", 0))
         only = case.get("only:", f"{pass_name},dead_nodes").split(",")
         self.options = ["--level", str(self.level), *case.get("option:", "").split()]
         for name in levels:
@@ -221,11 +223,13 @@ class Case:
             elif self.level == 1:
                 same = own.tobytes() == new.tobytes()
             else:
-                same = np.allclose(own, new, rtol=1e-5, atol=1e-5, equal_nan=True)
+                limit = self.tolerance or 1e-5
+                same = np.allclose(own, new, rtol=limit, atol=limit, equal_nan=True)
             assert same, f"{info.name} changed:\n{own}\n{new}"
             for other in others:
                 if own.dtype.kind in "fiub":
-                    np.testing.assert_allclose(new, other[index], rtol=1e-4, atol=1e-4)
+                    limit = self.tolerance or 1e-4
+                    np.testing.assert_allclose(new, other[index], rtol=limit, atol=limit)
 
     def check(self):
         path = self.folder / "optimized.onnx"

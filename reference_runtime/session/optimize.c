@@ -130,8 +130,24 @@ static void take_rewrite(void *user, int is_hit, const char *rule, const char *t
 
 // ---- Entry ----------------------------------------------------------------------------------
 
+_Static_assert(OPSRT_PRECISION_MIXED == RT_PRECISION_MIXED, "precisions go on as they are");
+
+static int32_t copy_overrides(opsrt_session *session, const opsrt_session_options *options,
+                              rt_precision_override **out_overrides, ops_error *error) {
+  const uint64_t count = options->precision_override_count;
+  rt_precision_override *copies = rt_bump_new(&session->bump, count, sizeof *copies);
+  if (!copies) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a session");
+  for (uint64_t i = 0; i < count; ++i)
+    copies[i] = (rt_precision_override){options->precision_overrides[i].name,
+                                        options->precision_overrides[i].precision};
+  *out_overrides = copies;
+  return OPS_OK;
+}
+
 int32_t rt_session_optimize(opsrt_session *session, const opsrt_session_options *options,
                             int keep_opsets, ops_error *error) {
+  rt_precision_override *overrides = NULL;
+  OPS_RETURN_IF_ERROR(copy_overrides(session, options, &overrides, error));
   lent lent = {.session = session,
                .claims = {.devices = session->devices, .device_count = session->device_count}};
   const rt_passes_options passes = {
@@ -140,6 +156,9 @@ int32_t rt_session_optimize(opsrt_session *session, const opsrt_session_options 
       .disabled_count = options->disabled_pass_count,
       .freeze_initializers = options->freeze_initializers,
       .keep_opsets = keep_opsets,
+      .precision = options->precision,
+      .overrides = overrides,
+      .override_count = options->precision_override_count,
       .verify = RT_VERIFY_PASSES || options->explain,
       .host = {.user = &lent, .evaluate = evaluate, .claim = claim},
       .note = options->explain ? take_note : NULL,

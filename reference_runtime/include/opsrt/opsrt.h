@@ -69,6 +69,17 @@ typedef struct opsrt_provider_spec {
   uint64_t device;  // index of its device
 } opsrt_provider_spec;
 
+// In which type nodes compute that the model has in float; needs level 2.
+#define OPSRT_PRECISION_KEEP 0      // float
+#define OPSRT_PRECISION_FLOAT16 1   // whatever a provider takes so
+#define OPSRT_PRECISION_BFLOAT16 2  // likewise
+#define OPSRT_PRECISION_MIXED 3  // sums of products and what follows them; the rest stays float
+
+typedef struct opsrt_precision_override {
+  const char *name;   // of an operator ("Softmax"), or of a node of the model
+  int32_t precision;  // OPSRT_PRECISION_…
+} opsrt_precision_override;
+
 typedef struct opsrt_session_options {
   opsrt_model_source model;              // required
   const opsrt_provider_spec *providers;  // the most preferred first; none: the fallback alone
@@ -101,6 +112,9 @@ typedef struct opsrt_session_options {
   // 1: providers' rewrite rules, which replace operators that a provider lacks by ones that it
   // has, are not applied. They are at every level.
   int32_t no_rewrites;
+  int32_t precision;                                    // OPSRT_PRECISION_…
+  const opsrt_precision_override *precision_overrides;  // the last that fits a node counts
+  uint64_t precision_override_count;
 } opsrt_session_options;
 
 // Fails with IO, INVALID_MODEL, NOT_FOUND (no such provider), UNSUPPORTED (a node that nobody

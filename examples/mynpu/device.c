@@ -4,6 +4,7 @@
 //   delay_us      microseconds added to every command (default 0)
 //   memory_bytes  size of the device memory (default 8 GiB; the host gives only what is used)
 //   fail_op       kernels of this operator fail while they run, to show asynchronous errors
+//   ops           operators to claim, "Add,Mul" (default all), to share a graph among devices
 #include <ops_support/error.h>
 #include <ops_support/node.h>
 #include <stdio.h>
@@ -29,16 +30,21 @@ static int32_t parse_number(ops_key_value option, uint64_t *out_number, ops_erro
 
 enum { kMaxDelay = 1000000000 };  // microseconds
 
+static int32_t copy_text(ops_key_value option, char *target, size_t size, ops_error *error) {
+  if (option.value.size >= size)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "option '%.*s': text too long",
+                         OPS_STR_FMT(option.key));
+  if (option.value.size) memcpy(target, option.value.data, option.value.size);
+  target[option.value.size] = '\0';
+  return OPS_OK;
+}
+
 static int32_t apply_option(ops_instance *instance, ops_key_value option, ops_error *error) {
   uint64_t number = 0;
-  if (ops_str_equal(option.key, "fail_op")) {
-    if (option.value.size >= sizeof instance->fail_op)
-      return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                           "option 'fail_op': name too long");
-    if (option.value.size) memcpy(instance->fail_op, option.value.data, option.value.size);
-    instance->fail_op[option.value.size] = '\0';
-    return OPS_OK;
-  }
+  if (ops_str_equal(option.key, "fail_op"))
+    return copy_text(option, instance->fail_op, sizeof instance->fail_op, error);
+  if (ops_str_equal(option.key, "ops"))
+    return copy_text(option, instance->ops, sizeof instance->ops, error);
   if (ops_str_equal(option.key, "delay_us")) {
     OPS_RETURN_IF_ERROR(parse_number(option, &number, error));
     if (number > kMaxDelay)
@@ -54,9 +60,10 @@ static int32_t apply_option(ops_instance *instance, ops_key_value option, ops_er
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "option 'memory_bytes': 0, expected at least 1");
   }
-  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                       "unknown option '%.*s'; mynpu knows delay_us, memory_bytes and fail_op",
-                       OPS_STR_FMT(option.key));
+  return ops_error_set(
+      error, OPS_ERROR_INVALID_ARGUMENT,
+      "unknown option '%.*s'; mynpu knows delay_us, memory_bytes, fail_op and ops",
+      OPS_STR_FMT(option.key));
 }
 
 static int32_t instance_create(const ops_host_api *api, ops_host *host,

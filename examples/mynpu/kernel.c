@@ -3,17 +3,33 @@
 // What all kernels have in common: objects, argument addresses, launching. The operator itself
 // is the npu_op row that the definition's context points to.
 #include <ops_support/checked.h>
+#include <ops_support/claim.h>
 #include <ops_support/error.h>
 #include <ops_support/node.h>
 #include <ops_support/tensor.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "npu.h"
 
+// 1 if `name` is one of `list`, "Add,Mul", or the list is empty.
+static int32_t is_listed(const char *list, const char *name) {
+  const size_t size = strlen(name);
+  const char *at = list;
+  while (at && *at) {
+    if (strncmp(at, name, size) == 0 && (at[size] == ',' || at[size] == '\0')) return 1;
+    at = strchr(at, ',');
+    if (at) ++at;
+  }
+  return list[0] == '\0';
+}
+
 static int32_t kernel_claim(ops_device *device, const ops_kernel_def *def, const ops_node *node,
                             ops_claim *claim, ops_error *error) {
-  (void)device, (void)error;
+  (void)error;
   const npu_op *op = def->context;
+  if (!is_listed(device->instance->ops, op->name))
+    return ops_claim_refuse(claim, OPS_REASON_OPERATOR, "the option ops leaves it out");
   return op->claim ? op->claim(node, claim) : OPS_OK;
 }
 

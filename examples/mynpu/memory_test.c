@@ -289,7 +289,8 @@ static void options_are_checked(void **state) {
   static const struct {
     const char *key, *value, *phrase;
   } rows[] = {
-      {"speed", "9", "unknown option 'speed'; mynpu knows delay_us, memory_bytes and fail_op"},
+      {"speed", "9",
+       "unknown option 'speed'; mynpu knows delay_us, memory_bytes, fail_op and ops"},
       {"delay_us", "", "expected a decimal number, found ''"},
       {"delay_us", "-1", "found '-1'"},
       {"delay_us", " 1", "found ' 1'"},

@@ -30,6 +30,7 @@ struct ops_instance {
   uint64_t memory_bytes;  // of each device
   uint64_t delay_ns;      // added to every command, to make asynchrony visible
   char fail_op[64];       // kernels of this operator fail on the device; "" for none
+  char ops[64];           // operators that are claimed, "Add,Mul"; "" for all
   int32_t open_devices;   // atomic
 };
 

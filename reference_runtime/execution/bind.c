@@ -45,22 +45,65 @@ static int32_t allocate_output(rt_run *run, uint32_t index, uint64_t size, uint6
   return ops_error_prefix(error, "output '%s'", name);
 }
 
-int32_t rt_run_allocate_output(rt_run *run, uint32_t index, uint64_t size, uint64_t alignment,
+// The caller's memory if it will do; *out_memory NULL if not, in host memory: then the output
+// is moved when the run ends.
+static int32_t use_target(const rt_run *run, uint32_t index, const rt_output_need *need,
+                          void **out_memory, ops_error *error) {
+  const rt_run_target *target = run->targets ? &run->targets[index] : NULL;
+  *out_memory = NULL;
+  if (!target || !target->memory) return OPS_OK;
+  if (target->size < need->bytes && (!need->bounded || need->place != RT_PLACE_HOST))
+    return rt_run_target_small(run, index, need->bytes, error);
+  const int aligned = need->alignment == 0 || (uintptr_t)target->memory % need->alignment == 0;
+  const int fits = target->size >= need->bytes && target->size - need->bytes >= need->padding;
+  if (need->place != RT_PLACE_HOST || (aligned && fits)) *out_memory = target->memory;
+  return OPS_OK;
+}
+
+static int32_t find_output(rt_run *run, uint32_t index, const rt_output_need *need,
+                           uint64_t size, void **out_memory, ops_error *error) {
+  OPS_RETURN_IF_ERROR(use_target(run, index, need, out_memory, error));
+  if (*out_memory || !run->sink) return OPS_OK;
+  return run->sink->place(run->sink->context, index, size, need->alignment, out_memory, error);
+}
+
+int32_t rt_run_allocate_output(rt_run *run, uint32_t index, const rt_output_need *need,
                                void **out_memory, ops_error *error) {
   rt_run_output *output = &run->outputs[index];
+  uint64_t size = 0;
   if (!output->lent) free(output->data);
   output->data = *out_memory = NULL;
   output->lent = 0;
-  if (run->sink)
-    OPS_RETURN_IF_ERROR(
-        run->sink->place(run->sink->context, index, size, alignment, out_memory, error));
-  if (*out_memory) {
-    output->lent = 1;
-    output->data = *out_memory;
-    return OPS_OK;
-  }
-  OPS_RETURN_IF_ERROR(allocate_output(run, index, size, alignment, out_memory, error));
+  if (!ops_checked_add(need->bytes, need->padding, &size)) return exhausted(error);
+  OPS_RETURN_IF_ERROR(find_output(run, index, need, size, out_memory, error));
+  output->lent = *out_memory != NULL;
+  if (!*out_memory)
+    OPS_RETURN_IF_ERROR(allocate_output(run, index, size, need->alignment, out_memory, error));
   output->data = *out_memory;
+  return OPS_OK;
+}
+
+int32_t rt_run_target_small(const rt_run *run, uint32_t index, uint64_t bytes,
+                            ops_error *error) {
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "output '%s' has %llu bytes, but is bound to memory of %llu; bind at "
+                       "least as much",
+                       run->executor->options.graph->output_names[index],
+                       (unsigned long long)bytes, (unsigned long long)run->targets[index].size);
+}
+
+int32_t rt_run_deliver(rt_run *run, ops_error *error) {
+  const uint32_t count = run->targets ? run->executor->options.graph->output_count : 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const rt_run_target *target = &run->targets[i];
+    rt_run_output *output = &run->outputs[i];
+    if (!target->memory || output->data == target->memory || output->value) continue;
+    if (output->size > target->size) return rt_run_target_small(run, i, output->size, error);
+    if (output->size) memcpy(target->memory, output->data, output->size);
+    if (!output->lent) free(output->data);
+    output->data = target->memory;
+    output->lent = 1;
+  }
   return OPS_OK;
 }
 
@@ -79,10 +122,10 @@ static int32_t copy_lent(rt_run_output *output, ops_error *error) {
 static int32_t adopt_memory(rt_run *run, const rt_buffer *buffer, rt_run_output *output,
                             ops_error *error) {
   const int leaves = buffer->index != RT_NO_BUFFER;
-  if (leaves && (output->lent || run->sink)) {
+  if (leaves && (output->lent || run->sink || run->targets)) {
     void *memory = NULL;
-    OPS_RETURN_IF_ERROR(
-        rt_run_allocate_output(run, buffer->index, output->size, 0, &memory, error));
+    const rt_output_need need = {.bytes = output->size};
+    OPS_RETURN_IF_ERROR(rt_run_allocate_output(run, buffer->index, &need, &memory, error));
     if (output->size) memcpy(memory, output->data, output->size);
     if (!output->lent) free(output->data);
     output->data = memory;
@@ -132,6 +175,13 @@ static int32_t buffer_size(const rt_buffer *buffer, uint64_t *out_size, ops_erro
 typedef int32_t (*bind_fn)(rt_run *run, rt_segment *segment, uint32_t index,
                            rt_binding *binding, ops_error *error);
 
+uint64_t rt_run_alignment(const rt_buffer *buffer) {
+  uint64_t alignment = (uint64_t)ops_type_bits(buffer->type->type) / 8;
+  if (alignment > 8) alignment = 8;  // complex numbers are pairs
+  if (alignment < buffer->alignment) alignment = buffer->alignment;
+  return alignment ? alignment : 1;
+}
+
 // The caller's memory, or a copy of it where a kernel needs more alignment or readable bytes
 // behind the end.
 static int32_t bind_input(rt_run *run, rt_segment *segment, uint32_t index, rt_binding *binding,
@@ -142,11 +192,10 @@ static int32_t bind_input(rt_run *run, rt_segment *segment, uint32_t index, rt_b
     binding->arg.value = input->value;
     return OPS_OK;
   }
-  uint64_t alignment = (uint64_t)ops_type_bits(buffer->type->type) / 8;
-  if (alignment > 8) alignment = 8;  // complex numbers are pairs
-  if (alignment < buffer->alignment) alignment = buffer->alignment;
-  if (alignment == 0) alignment = 1;
+  const uint64_t alignment = rt_run_alignment(buffer);
   binding->arg.tensor.memory = (void *)input->data;
+  binding->arg.tensor.byte_offset = 0;
+  if (buffer->place != RT_PLACE_HOST) return OPS_OK;
   if ((uintptr_t)input->data % alignment == 0 && buffer->padding == 0) return OPS_OK;
   uint64_t size = 0;
   rt_arena_block copy;
@@ -160,10 +209,12 @@ static int32_t bind_input(rt_run *run, rt_segment *segment, uint32_t index, rt_b
 static int32_t bind_output(rt_run *run, rt_segment *segment, uint32_t index,
                            rt_binding *binding, ops_error *error) {
   const rt_buffer *buffer = &segment->plan->buffers[index];
-  uint64_t size = 0;
-  OPS_RETURN_IF_ERROR(buffer_size(buffer, &size, error));
-  return rt_run_allocate_output(run, buffer->index, size, buffer->alignment,
-                                &binding->arg.tensor.memory, error);
+  const rt_output_need need = {.place = buffer->place,
+                               .bytes = buffer->bytes,
+                               .padding = buffer->padding,
+                               .alignment = rt_run_alignment(buffer),
+                               .bounded = buffer->late};
+  return rt_run_allocate_output(run, buffer->index, &need, &binding->arg.tensor.memory, error);
 }
 
 static int32_t bind_carried(rt_run *run, rt_segment *segment, uint32_t index,

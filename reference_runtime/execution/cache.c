@@ -124,7 +124,8 @@ static int same_types(const rt_plan *plan, const rt_plan_request *request) {
   if (plan->parent != request->parent || plan->type_count != request->type_count) return 0;
   for (uint32_t i = 0; i < plan->type_count; ++i)
     if (!rt_type_info_equal(plan->types[i], request->types[i])) return 0;
-  return 1;
+  if (!plan->places || !request->places) return plan->places == request->places;
+  return memcmp(plan->places, request->places, plan->place_count * sizeof *plan->places) == 0;
 }
 
 // Marks a plan and those before it as used now. The lock is held.

@@ -166,6 +166,7 @@ static int32_t obtain(rt_run *run, rt_cached_plan **out_plan, ops_error *error) 
                                    .parent = last ? (rt_plan *)last->plan : NULL,
                                    .types = types,
                                    .type_count = count,
+                                   .places = run->places,
                                    .fetch = rt_run_fetch,
                                    .context = run,
                                    .no_reuse = options->no_reuse};
@@ -194,13 +195,13 @@ static int32_t reserve_segment(rt_run *run, ops_error *error) {
   return OPS_OK;
 }
 
-// Takes over `cached`.
-static int32_t add_segment(rt_run *run, rt_cached_plan *cached, rt_segment **out_segment,
-                           ops_error *error) {
+// Takes over `cached` and `instance` (NULL: one is taken).
+static int32_t add_segment(rt_run *run, rt_cached_plan *cached, rt_instance *instance,
+                           rt_segment **out_segment, ops_error *error) {
   rt_plan_cache *cache = run->executor->cache;
-  rt_instance *instance = NULL;
   int32_t status = reserve_segment(run, error);
-  if (status == OPS_OK) status = rt_plan_cache_take_instance(cache, cached, &instance, error);
+  if (status == OPS_OK && !instance)
+    status = rt_plan_cache_take_instance(cache, cached, &instance, error);
   if (status != OPS_OK) {
     rt_plan_cache_release(cache, cached);
     return status;
@@ -214,13 +215,34 @@ static int32_t add_segment(rt_run *run, rt_cached_plan *cached, rt_segment **out
   return OPS_OK;
 }
 
-// Streams of all devices that the run and its bodies use, in the order of devices: nobody may
-// wait for a stream while it holds some.
-static int32_t check_devices(rt_executor *executor, ops_error *error) {
+static int32_t next_segment(rt_run *run, rt_segment **out_segment, ops_error *error) {
+  rt_cached_plan *cached = NULL;
+  rt_instance *instance = NULL;
+  if (run->kept && run->kept->plan && run->segment_count == 0) {
+    cached = run->kept->plan;
+    instance = run->kept->instance;
+    *run->kept = (rt_kept_plan){0};
+  } else {
+    OPS_RETURN_IF_ERROR(obtain(run, &cached, error));
+  }
+  return add_segment(run, cached, instance, out_segment, error);
+}
+
+// The devices that the graph runs on, and those whose memory the caller has bound.
+static void mark_needed(const rt_run *run, uint8_t *needed) {
+  const rt_executor_options *options = &run->executor->options;
+  memcpy(needed, run->executor->used, RT_MAX_DEVICES);
+  if (!run->places) return;
+  const uint32_t count = options->partition->input_count + options->graph->output_count;
+  for (uint32_t i = 0; i < count; ++i)
+    if (run->places[i] != RT_PLACE_HOST) needed[rt_place_device(run->places[i])] = 1;
+}
+
+static int32_t check_devices(rt_executor *executor, const uint8_t *needed, ops_error *error) {
   int32_t status = OPS_OK;
   pthread_mutex_lock(&executor->mutex);
   for (uint32_t i = 0; status == OPS_OK && i < executor->options.device_count; ++i)
-    if (executor->used[i] && executor->lost[i])
+    if (needed[i] && executor->lost[i])
       status = ops_error_set(error, OPS_ERROR_DEVICE_LOST,
                              "the device of %s is lost since an earlier run (%s); open a new "
                              "session",
@@ -244,18 +266,19 @@ void rt_executor_lose_device(rt_executor *executor, const rt_device *device,
 }
 
 static int32_t acquire_streams(rt_run *run, ops_error *error) {
+  uint8_t needed[RT_MAX_DEVICES];
+  mark_needed(run, needed);
+  OPS_RETURN_IF_ERROR(check_devices(run->executor, needed, error));
   for (uint32_t i = 0; i < run->executor->options.device_count; ++i)
-    if (run->executor->used[i] && run->executor->streams[i])
+    if (needed[i] && run->executor->streams[i])
       OPS_RETURN_IF_ERROR(
           rt_stream_acquire(run->executor->streams[i], &run->streams[i], error));
   return OPS_OK;
 }
 
 static int32_t run_segment(rt_run *run, int *out_finished, ops_error *error) {
-  rt_cached_plan *cached = NULL;
-  OPS_RETURN_IF_ERROR(obtain(run, &cached, error));
   rt_segment *segment = NULL;
-  OPS_RETURN_IF_ERROR(add_segment(run, cached, &segment, error));
+  OPS_RETURN_IF_ERROR(next_segment(run, &segment, error));
   *out_finished = segment->plan->finished;
   OPS_RETURN_IF_ERROR(rt_run_bind(run, segment, error));
   int32_t status = rt_run_actions(run, segment, error);
@@ -310,10 +333,27 @@ static void release_arenas(rt_run *run, const rt_segment *segment) {
   }
 }
 
+// What depends on shapes and places alone can be kept.
+static int can_keep(const rt_run *run, const rt_plan *plan) {
+  return run->kept && !run->kept->plan && !plan->parent && plan->finished &&
+         plan->guard_count == 0;
+}
+
+void rt_executor_release_kept(rt_executor *executor, rt_kept_plan *kept) {
+  if (!kept->plan) return;
+  rt_plan_cache_return_instance(executor->cache, kept->plan, kept->instance);
+  rt_plan_cache_release(executor->cache, kept->plan);
+  *kept = (rt_kept_plan){0};
+}
+
 static void release_segment(rt_run *run, rt_segment *segment) {
   rt_plan_cache *cache = run->executor->cache;
   rt_run_release_objects(segment);
   release_arenas(run, segment);
+  if (can_keep(run, segment->plan)) {
+    *run->kept = (rt_kept_plan){segment->cached, segment->instance};
+    return;
+  }
   rt_plan_cache_return_instance(cache, segment->cached, segment->instance);
   rt_plan_cache_release(cache, segment->cached);
 }
@@ -371,7 +411,8 @@ static uint32_t next_number(rt_executor *executor) {
 static int32_t run_segments(rt_run *run, ops_error *error) {
   int finished = 0;
   while (!finished) OPS_RETURN_IF_ERROR(run_segment(run, &finished, error));
-  return hand_over_all(run, error);
+  OPS_RETURN_IF_ERROR(hand_over_all(run, error));
+  return rt_run_deliver(run, error);
 }
 
 static void drop_outputs(const rt_run *run) {
@@ -384,18 +425,19 @@ static void clear_outputs(const rt_run *run) {
     run->outputs[i] = (rt_run_output){0};
 }
 
-int32_t rt_executor_run(rt_executor *executor, const rt_run_input *inputs,
-                        const rt_interrupt *interrupt, rt_run_output *outputs,
+int32_t rt_executor_run(rt_executor *executor, const rt_run_request *request,
                         ops_error *error) {
   rt_run run = {.executor = executor,
-                .interrupt = interrupt,
                 .number = next_number(executor),
-                .inputs = inputs,
-                .outputs = outputs};
+                .inputs = request->inputs,
+                .outputs = request->outputs,
+                .targets = request->targets,
+                .places = request->places,
+                .kept = request->kept,
+                .interrupt = request->interrupt};
   const uint64_t start_ns = executor->options.profile ? rt_profile_now() : 0;
   clear_outputs(&run);
-  int32_t status = check_devices(executor, error);
-  if (status == OPS_OK) status = acquire_streams(&run, error);
+  int32_t status = acquire_streams(&run, error);
   if (status == OPS_OK) status = run_segments(&run, error);
   if (status == OPS_OK) count_run(&run);
   release_streams(&run);
@@ -478,6 +520,31 @@ int32_t rt_executor_warm_up(rt_executor *executor, const rt_run_input *inputs,
   rt_bump_finish(&run.bump);
   // A plan that needs data cannot be made yet, which is no failure.
   return status == OPS_ERROR_PRECONDITION ? OPS_OK : status;
+}
+
+// ---- Memory of callers ----------------------------------------------------------------------
+
+int32_t rt_executor_allocate(rt_executor *executor, uint32_t index, uint64_t size,
+                             void **out_memory, uint32_t *out_place, ops_error *error) {
+  *out_memory = NULL;
+  if (index >= executor->place_count)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "memory %u does not exist; the session has %u", index,
+                         executor->place_count);
+  *out_place = executor->place_list[index];
+  return rt_allocator_allocate(executor->places->allocators[*out_place], size,
+                               RT_CALLER_ALIGNMENT, OPS_USAGE_IO, out_memory, error);
+}
+
+void rt_executor_free(rt_executor *executor, uint32_t place, void *memory, uint64_t size) {
+  rt_allocator_free(executor->places->allocators[place], memory, size);
+}
+
+int32_t rt_executor_copy(rt_executor *executor, uint32_t from_place, const void *from,
+                         uint64_t from_offset, uint32_t to_place, void *to, uint64_t to_offset,
+                         uint64_t size, ops_error *error) {
+  return rt_places_copy(executor->places, from_place, from, from_offset, to_place, to,
+                        to_offset, size, error);
 }
 
 // ---- Numbers --------------------------------------------------------------------------------

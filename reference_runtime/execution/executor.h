@@ -29,12 +29,28 @@ int32_t rt_executor_create(const rt_executor_options *options, rt_executor **out
                            ops_error *error);
 void rt_executor_destroy(rt_executor *executor);  // accepts NULL; no run may be in progress
 
-// A value that enters a run. `data` is host memory, dense and row-major.
+// A value that enters a run, dense and row-major.
 typedef struct rt_run_input {
   const ops_type_info *type;  // complete
-  const void *data;           // TENSOR
+  const void *data;           // TENSOR: an address, or a handle of the memory of `place`
   ops_value *value;           // other kinds, borrowed
+  uint32_t place;             // RT_PLACE_…; of other kinds the host
 } rt_run_input;
+
+// Memory that the caller lends for an output. In host memory any alignment will do; handles of
+// devices are aligned to RT_CALLER_ALIGNMENT.
+typedef struct rt_run_target {
+  void *memory;  // NULL: the run allocates
+  uint64_t size;
+  uint32_t place;
+} rt_run_target;
+
+// What a caller keeps from run to run, so that a run with inputs of the same types and places
+// looks nothing up. Zero-initialise; release with rt_executor_release_kept.
+typedef struct rt_kept_plan {
+  struct rt_cached_plan *plan;
+  struct rt_instance *instance;
+} rt_kept_plan;
 
 // A value that leaves a run, owned by the caller: `data` is freed with free(), `value` with
 // ops_value_release. Outputs of bodies may be lent.
@@ -49,12 +65,27 @@ typedef struct rt_run_output {
   ops_value *value;
 } rt_run_output;
 
-// One input per element of partition->inputs, one output per output of the graph. On failure no
-// output is set. Any number of threads may run at once.
-// `interrupt` may be NULL.
-int32_t rt_executor_run(rt_executor *executor, const rt_run_input *inputs,
-                        const rt_interrupt *interrupt, rt_run_output *outputs,
-                        ops_error *error);
+typedef struct rt_run_request {
+  const rt_run_input *inputs;     // one per element of partition->inputs
+  rt_run_output *outputs;         // one per output of the graph; on failure none is set
+  const rt_run_target *targets;   // NULL, or one per output
+  const uint32_t *places;         // as in rt_plan_request
+  const rt_interrupt *interrupt;  // NULL: nothing ends it early
+  rt_kept_plan *kept;             // NULL: nothing is kept
+} rt_run_request;
+
+// Any number of threads may run at once.
+int32_t rt_executor_run(rt_executor *executor, const rt_run_request *request, ops_error *error);
+void rt_executor_release_kept(rt_executor *executor, rt_kept_plan *kept);
+
+// Memory for callers, aligned to RT_CALLER_ALIGNMENT, of the place number `index` of
+// rt_executor_memory_count; and copies between it and the host, which block.
+int32_t rt_executor_allocate(rt_executor *executor, uint32_t index, uint64_t size,
+                             void **out_memory, uint32_t *out_place, ops_error *error);
+void rt_executor_free(rt_executor *executor, uint32_t place, void *memory, uint64_t size);
+int32_t rt_executor_copy(rt_executor *executor, uint32_t from_place, const void *from,
+                         uint64_t from_offset, uint32_t to_place, void *to, uint64_t to_offset,
+                         uint64_t size, ops_error *error);
 // Plans the first segment for inputs whose data are not needed, and loads its weights.
 int32_t rt_executor_warm_up(rt_executor *executor, const rt_run_input *inputs,
                             ops_error *error);

@@ -61,17 +61,20 @@ int32_t rt_call_set_output_shape(void *context, ops_call *call, uint64_t index, 
   uint64_t bytes = 0;
   rt_arena_block block = {0};
   if (!type) return exhausted(error);
+  uint64_t size = 0;
   OPS_RETURN_IF_ERROR(rt_type_info_bytes(type, &bytes, error));
-  if (__builtin_add_overflow(bytes, buffer->padding, &bytes)) return exhausted(error);
+  if (__builtin_add_overflow(bytes, buffer->padding, &size)) return exhausted(error);
+  const rt_output_need need = {
+      .bytes = bytes, .padding = buffer->padding, .alignment = rt_run_alignment(buffer)};
   if (buffer->index != RT_NO_BUFFER)
-    OPS_RETURN_IF_ERROR(rt_run_allocate_output(run, buffer->index, bytes, buffer->alignment,
-                                               &block.memory, error));
+    OPS_RETURN_IF_ERROR(
+        rt_run_allocate_output(run, buffer->index, &need, &block.memory, error));
   else
     OPS_RETURN_IF_ERROR(
-        rt_run_allocate(run, buffer->place, bytes, buffer->alignment, &block, error));
+        rt_run_allocate(run, buffer->place, size, buffer->alignment, &block, error));
   binding->arg.tensor.memory = block.memory;
   binding->arg.tensor.byte_offset = block.offset;
-  rt_binding_set_type(binding, type, bytes - buffer->padding);
+  rt_binding_set_type(binding, type, bytes);
   *out_arg = call->outputs[index] = binding->arg;
   return OPS_OK;
 }
@@ -148,14 +151,28 @@ int32_t rt_run_resolve(rt_run *run, rt_segment *segment, ops_error *error) {
 
 // ---- Contents -------------------------------------------------------------------------------
 
-static int32_t fetch_input(const rt_run *run, const rt_value *value, const void **out_data,
+// Bytes where the host can read them.
+static int32_t bring(rt_run *run, uint32_t place, const void *memory, uint64_t offset,
+                     uint64_t size, const void **out_data, ops_error *error) {
+  *out_data = (const char *)memory + offset;
+  if (!rt_memory_kind_is_opaque(rt_place_kind(place))) return OPS_OK;
+  void *copy = rt_bump_new(&run->bump, size, 1);
+  if (!copy) return exhausted(error);
+  *out_data = copy;
+  return rt_places_copy(run->executor->places, place, memory, offset, RT_PLACE_HOST, copy, 0,
+                        size, error);
+}
+
+static int32_t fetch_input(rt_run *run, const rt_value *value, const void **out_data,
                            uint64_t *out_size, ops_error *error) {
   const rt_partition *partition = run->executor->options.partition;
   for (uint32_t i = 0; i < partition->input_count; ++i) {
     if (partition->inputs[i] != value) continue;
     OPS_RETURN_IF_ERROR(rt_type_info_bytes(run->inputs[i].type, out_size, error));
-    *out_data = run->inputs[i].data;
-    if (*out_data || *out_size == 0) return OPS_OK;
+    const rt_run_input *input = &run->inputs[i];
+    *out_data = input->data;
+    if (*out_size == 0) return OPS_OK;
+    if (*out_data) return bring(run, input->place, input->data, 0, *out_size, out_data, error);
     return ops_error_set(error, OPS_ERROR_PRECONDITION, "input '%s' has no data", value->name);
   }
   return ops_error_set(error, OPS_ERROR_INTERNAL, "value '%s' does not exist yet", value->name);
@@ -185,13 +202,6 @@ int32_t rt_run_fetch(void *context, const rt_value *value, const void **out_data
   const rt_binding *binding = &run->segments[at->segment].bindings[at->buffer];
   const ops_tensor *tensor = &binding->arg.tensor;
   *out_size = tensor->byte_size;
-  if (!rt_memory_kind_is_opaque(rt_place_kind(at->place))) {
-    *out_data = ops_tensor_data(tensor);
-    return OPS_OK;
-  }
-  void *copy = rt_bump_new(&run->bump, tensor->byte_size, 1);
-  if (!copy) return exhausted(error);
-  *out_data = copy;
-  return rt_places_copy(run->executor->places, at->place, tensor->memory, tensor->byte_offset,
-                        RT_PLACE_HOST, copy, 0, tensor->byte_size, error);
+  return bring(run, at->place, tensor->memory, tensor->byte_offset, tensor->byte_size, out_data,
+               error);
 }

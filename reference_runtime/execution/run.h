@@ -55,6 +55,9 @@ typedef struct rt_run_sink {
 typedef struct rt_run {
   rt_executor *executor;
   const rt_run_sink *sink;        // or NULL
+  const rt_run_target *targets;   // or NULL
+  const uint32_t *places;         // or NULL
+  rt_kept_plan *kept;             // or NULL
   const rt_interrupt *interrupt;  // or NULL
   int singly;                     // 1: actions complete one by one, to find the one that fails
   uint32_t number;
@@ -103,9 +106,23 @@ int32_t rt_run_bind(rt_run *run, rt_segment *segment, ops_error *error);
 // Memory of `place` until the end of the run; at least one byte.
 int32_t rt_run_allocate(rt_run *run, uint32_t place, uint64_t size, uint64_t alignment,
                         rt_arena_block *out_block, ops_error *error);
+// What an output needs: `bytes`, or at most so many if they are a bound.
+typedef struct rt_output_need {
+  uint32_t place;
+  uint64_t bytes;
+  uint64_t padding;  // readable behind them
+  uint64_t alignment;
+  int bounded;
+} rt_output_need;
+// What kernels need of the caller's memory: their own alignment, and the element's.
+uint64_t rt_run_alignment(const rt_buffer *buffer);
 // Memory of output number `index`.
-int32_t rt_run_allocate_output(rt_run *run, uint32_t index, uint64_t size, uint64_t alignment,
+int32_t rt_run_allocate_output(rt_run *run, uint32_t index, const rt_output_need *need,
                                void **out_memory, ops_error *error);
+int32_t rt_run_target_small(const rt_run *run, uint32_t index, uint64_t bytes,
+                            ops_error *error);
+// Moves outputs that could not be computed in the caller's memory there.
+int32_t rt_run_deliver(rt_run *run, ops_error *error);
 // Makes `output`, the result of a body, what buffer `number` is bound to, and takes over what
 // it owns. Lent data stay where they are if `keeps` says that the plan keeps them to its end,
 // and are copied if they leave the run.

@@ -22,6 +22,11 @@ uint32_t rt_place_device(uint32_t place) {
   return (place - 1) / KINDS_OF_OWN;
 }
 
+uint32_t rt_builder_output_place(const rt_builder *b, uint32_t index) {
+  const uint32_t *places = b->plan->places;
+  return places ? places[b->request->partition->input_count + index] : RT_PLACE_HOST;
+}
+
 static int is_visible(uint32_t place) {
   return !rt_memory_kind_is_opaque(rt_place_kind(place));
 }
@@ -112,7 +117,10 @@ static int32_t find(rt_builder *b, const rt_value *value, const rt_device *devic
     const int earlier = at->segment != b->plan->segment;
     const rt_buffer *found = located_buffer(b, at);
     // Memory that exists already is as it is.
-    const int fixed = earlier || found->storage == RT_STORAGE_CARRIED ||
+    const int callers =
+        (found->storage == RT_STORAGE_INPUT || found->storage == RT_STORAGE_OUTPUT) &&
+        found->place != RT_PLACE_HOST;
+    const int fixed = earlier || callers || found->storage == RT_STORAGE_CARRIED ||
                       found->storage == RT_STORAGE_CONTENTS;
     if (fixed && (found->alignment < alignment || found->padding < padding)) continue;
     if (earlier) return carry(b, value, at, out_buffer, error);
@@ -165,6 +173,23 @@ static int32_t copy_to(rt_builder *b, uint32_t from, uint32_t place, uint64_t al
                                                  : NULL;
   if (buffer.bytes == 0) return OPS_OK;
   return add_transfer(b, RT_ACTION_COPY, device, RT_QUEUE_COPY, from, *out_buffer, error);
+}
+
+int32_t rt_builder_copy_output(rt_builder *b, uint32_t from, uint32_t index,
+                               uint32_t *out_buffer, ops_error *error) {
+  OPS_RETURN_IF_ERROR(
+      copy_to(b, from, rt_builder_output_place(b, index), 0, 0, out_buffer, error));
+  b->plan->buffers[*out_buffer].storage = RT_STORAGE_OUTPUT;
+  b->plan->buffers[*out_buffer].index = index;
+  return OPS_OK;
+}
+
+int32_t rt_builder_materialise_output(rt_builder *b, const rt_value *value, uint32_t index,
+                                      uint32_t *out_buffer, ops_error *error) {
+  const uint32_t place = rt_builder_output_place(b, index);
+  const rt_device *device = is_visible(place) ? NULL : device_of_place(b, place);
+  return rt_builder_materialise(b, value, device, rt_place_kind(place), OPS_LAYOUT_STRIDED, 0,
+                                0, out_buffer, error);
 }
 
 int32_t rt_builder_duplicate(rt_builder *b, const rt_device *device, uint32_t buffer,

@@ -22,9 +22,10 @@ static int32_t know_inputs(rt_builder *b, ops_error *error) {
     rt_buffer buffer = {.value = value,
                         .type = b->plan->types[i],
                         .storage = RT_STORAGE_INPUT,
-                        .place = RT_PLACE_HOST,
+                        .place = b->plan->places ? b->plan->places[i] : RT_PLACE_HOST,
                         .index = i};
     uint32_t number = 0;
+    if (buffer.place != RT_PLACE_HOST) buffer.alignment = RT_CALLER_ALIGNMENT;
     b->plan->known[value->id].type = buffer.type;
     OPS_RETURN_IF_ERROR(rt_type_info_bytes(buffer.type, &buffer.bytes, error));
     OPS_RETURN_IF_ERROR(rt_builder_add_buffer(b, &buffer, &number, error));
@@ -74,6 +75,11 @@ static int32_t copy_types(rt_builder *b, ops_error *error) {
     types[i] = copy_type(b->bump, request->types[i]);
   b->plan->types = types;
   b->plan->type_count = request->type_count;
+  if (request->places) {
+    b->plan->place_count = request->partition->input_count + request->graph->output_count;
+    b->plan->places =
+        rt_bump_copy(b->bump, request->places, b->plan->place_count, sizeof *request->places);
+  }
   return b->bump->failed ? rt_builder_exhausted(error) : OPS_OK;
 }
 
@@ -130,50 +136,36 @@ static const rt_location *direct_output(const rt_builder *b, uint32_t index) {
     const int handed = buffer->storage == RT_STORAGE_OUTPUT ||
                        buffer->storage == RT_STORAGE_LATE ||
                        buffer->storage == RT_STORAGE_OBJECT;
-    if (handed && buffer->place == RT_PLACE_HOST && buffer->index == index) return at;
+    const int there = buffer->place == rt_builder_output_place(b, index);
+    if (handed && there && buffer->index == index) return at;
     if (is_lent(b, buffer)) return at;
   }
   return NULL;
+}
+
+// A copy that has just been made for this output can go straight to the result.
+static int takes_over(rt_builder *b, uint32_t buffer, uint32_t index) {
+  const rt_plan *plan = b->plan;
+  rt_buffer *made = &plan->buffers[buffer];
+  const rt_action *last = plan->action_count ? &plan->actions[plan->action_count - 1] : NULL;
+  if (!last || last->kind != RT_ACTION_COPY || last->outputs[0] != buffer ||
+      made->storage != RT_STORAGE_ARENA || made->place != rt_builder_output_place(b, index))
+    return 0;
+  made->storage = RT_STORAGE_OUTPUT;
+  made->index = index;
+  return 1;
 }
 
 static int32_t copy_output(rt_builder *b, uint32_t index, rt_plan_output *out,
                            ops_error *error) {
   const rt_value *value = b->request->graph->outputs[index];
   uint32_t from = RT_NO_BUFFER;
-  OPS_RETURN_IF_ERROR(rt_builder_materialise(b, value, NULL, OPS_MEMORY_HOST,
-                                             OPS_LAYOUT_STRIDED, 0, 0, &from, error));
-  rt_buffer buffer = b->plan->buffers[from];
+  OPS_RETURN_IF_ERROR(rt_builder_materialise_output(b, value, index, &from, error));
+  const rt_buffer *buffer = &b->plan->buffers[from];
   *out = (rt_plan_output){b->plan->segment, from};
-  if (buffer.type->kind != OPS_VALUE_TENSOR) return OPS_OK;  // shared by reference
-  if (is_lent(b, &buffer)) return OPS_OK;
-  // A copy that has just been made for this output can go straight to the result.
-  rt_buffer *made = &b->plan->buffers[from];
-  const rt_action *last =
-      b->plan->action_count ? &b->plan->actions[b->plan->action_count - 1] : NULL;
-  if (last && last->kind == RT_ACTION_COPY && last->outputs[0] == from &&
-      made->storage == RT_STORAGE_ARENA && made->place == RT_PLACE_HOST) {
-    made->storage = RT_STORAGE_OUTPUT;
-    made->index = index;
-    return OPS_OK;
-  }
-  buffer.storage = RT_STORAGE_OUTPUT;
-  buffer.place = RT_PLACE_HOST;
-  buffer.index = index;
-  OPS_RETURN_IF_ERROR(rt_builder_add_buffer(b, &buffer, &out->buffer, error));
-  if (buffer.bytes == 0) return OPS_OK;
-  uint32_t *ends = rt_bump_new(b->bump, 2, sizeof *ends);
-  if (!ends) return rt_builder_exhausted(error);
-  ends[0] = from;
-  ends[1] = out->buffer;
-  const rt_action copy = {.kind = RT_ACTION_COPY,
-                          .queue = RT_QUEUE_NONE,
-                          .name = value->name,
-                          .inputs = ends,
-                          .input_count = 1,
-                          .outputs = ends + 1,
-                          .output_count = 1,
-                          .workspace = RT_NO_BUFFER};
-  return rt_builder_add_action(b, &copy, error);
+  if (buffer->type->kind != OPS_VALUE_TENSOR) return OPS_OK;  // shared by reference
+  if (is_lent(b, buffer) || takes_over(b, from, index)) return OPS_OK;
+  return rt_builder_copy_output(b, from, index, &out->buffer, error);
 }
 
 static int32_t add_outputs(rt_builder *b, ops_error *error) {

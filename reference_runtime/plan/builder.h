@@ -42,9 +42,18 @@ int32_t rt_builder_add_action(rt_builder *b, const rt_action *action, ops_error 
 int32_t rt_builder_materialise(rt_builder *b, const rt_value *value, const rt_device *device,
                                int32_t memory_kind, uint32_t layout, uint64_t alignment,
                                uint64_t padding, uint32_t *out_buffer, ops_error *error);
+// The value where the caller wants output number `index`, not yet in the caller's memory; and a
+// copy of a buffer that is.
+int32_t rt_builder_materialise_output(rt_builder *b, const rt_value *value, uint32_t index,
+                                      uint32_t *out_buffer, ops_error *error);
+int32_t rt_builder_copy_output(rt_builder *b, uint32_t from, uint32_t index,
+                               uint32_t *out_buffer, ops_error *error);
 // A copy of `buffer` in an arena block of its own.
 int32_t rt_builder_duplicate(rt_builder *b, const rt_device *device, uint32_t buffer,
                              uint32_t *out_buffer, ops_error *error);
+
+// Where the caller wants output number `index` of the graph.
+uint32_t rt_builder_output_place(const rt_builder *b, uint32_t index);
 
 // ---- known.c ----
 // 1 if the type of a value is known, constants included; it goes to *out_type.

@@ -29,6 +29,8 @@ static int32_t output_buffer(rt_builder *b, const rt_unit *unit, const rt_value 
                         .place = RT_PLACE_HOST,
                         .index = rt_builder_graph_output(b, value),
                         .storage = RT_STORAGE_OBJECT};
+  const int moves = buffer->index != RT_NO_BUFFER &&
+                    rt_builder_output_place(b, buffer->index) != RT_PLACE_HOST;
   if (kind != OPS_VALUE_TENSOR && kind != OPS_VALUE_STRINGS) {
     OPS_RETURN_IF_ERROR(rt_views_type(b->request->partition->views, value, &type, error));
     buffer->type = type;
@@ -42,6 +44,7 @@ static int32_t output_buffer(rt_builder *b, const rt_unit *unit, const rt_value 
   buffer->late = 1;
   if (kind == OPS_VALUE_STRINGS) return OPS_OK;
   buffer->storage = RT_STORAGE_LATE;
+  if (moves) buffer->index = RT_NO_BUFFER;
   // What is handed on as it is lies where its owner has put it.
   buffer->alignment = unit->lends ? 0 : RT_CONTROL_ALIGNMENT;
   return OPS_OK;

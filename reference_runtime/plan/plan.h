@@ -156,6 +156,8 @@ typedef struct rt_plan {
   rt_known *known;                    // by value id
   const ops_type_info *const *types;  // the shapes it was built for, as requested
   uint32_t type_count;
+  const uint32_t *places;  // as requested; NULL: all in host memory
+  uint32_t place_count;
   uint32_t prepares;  // how many prepares building it took
   atomic_uint references;
   rt_bump bump;
@@ -173,10 +175,16 @@ typedef struct rt_plan_request {
   // First segment: the types of partition->inputs. Later ones: those of parent->late.
   const ops_type_info *const *types;
   uint32_t type_count;
+  // Where the caller's memory is: of partition->inputs, then of the graph's outputs, the same
+  // for all segments. NULL: all in host memory. What is in another place is aligned to
+  // RT_CALLER_ALIGNMENT, and not padded.
+  const uint32_t *places;
   rt_plan_fetch_fn fetch;
   void *context;
   int32_t no_reuse;  // 1: no two buffers share memory
 } rt_plan_request;
+
+#define RT_CALLER_ALIGNMENT 64u
 
 // Plans one segment. Errors begin with the node's name. The caller owns one reference.
 int32_t rt_plan_build(const rt_plan_request *request, rt_plan **out_plan, ops_error *error);

@@ -497,6 +497,18 @@ static int32_t output_bytes(work *w, uint32_t i, rt_buffer *buffer, ops_type_inf
   return OPS_OK;
 }
 
+static int goes_to_host(const rt_builder *b, const rt_buffer *buffer, uint32_t output) {
+  return buffer->place == RT_PLACE_HOST && rt_builder_output_place(b, output) == RT_PLACE_HOST;
+}
+
+// 1 if the kernel can write into the caller's memory.
+static int suits_output(const rt_builder *b, const rt_buffer *buffer, uint32_t output) {
+  if (buffer->type->layout != OPS_LAYOUT_STRIDED) return 0;
+  if (goes_to_host(b, buffer, output)) return 1;
+  return buffer->place == rt_builder_output_place(b, output) &&
+         buffer->alignment <= RT_CALLER_ALIGNMENT && buffer->padding == 0;
+}
+
 static int32_t choose_storage(work *w, uint32_t i, rt_buffer *buffer, ops_error *error) {
   const rt_value *value = w->unit->outputs[i];
   const uint32_t output = rt_builder_graph_output(w->b, value);
@@ -506,14 +518,15 @@ static int32_t choose_storage(work *w, uint32_t i, rt_buffer *buffer, ops_error 
     buffer->place = RT_PLACE_HOST;
   } else if (w->infos[i].mode == OPS_SHAPE_HOST_SYNC) {
     buffer->storage = RT_STORAGE_LATE;
-    if (buffer->place != RT_PLACE_HOST) buffer->index = RT_NO_BUFFER;
+    if (output != RT_NO_BUFFER && !goes_to_host(w->b, buffer, output))
+      buffer->index = RT_NO_BUFFER;
   } else if (w->alias_of[i] >= 0) {
     rt_buffer *source = &w->b->plan->buffers[w->inputs[w->alias_of[i]]];
     buffer->storage = RT_STORAGE_ARENA;
     buffer->block = source->block;
-  } else if (output != RT_NO_BUFFER && buffer->place == RT_PLACE_HOST &&
-             buffer->type->layout == OPS_LAYOUT_STRIDED) {
+  } else if (output != RT_NO_BUFFER && suits_output(w->b, buffer, output)) {
     buffer->storage = RT_STORAGE_OUTPUT;
+    if (buffer->place != RT_PLACE_HOST) buffer->alignment = RT_CALLER_ALIGNMENT;
   } else {
     buffer->storage = RT_STORAGE_ARENA;
     buffer->block = w->b->block_count++;

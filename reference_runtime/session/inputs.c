@@ -82,6 +82,14 @@ static int32_t check_shape(const opsrt_info *info, const opsrt_value *value, ops
   return OPS_OK;
 }
 
+int32_t rt_session_check_tensor(const opsrt_session *session, uint32_t index,
+                                const opsrt_value *value, ops_error *error) {
+  const opsrt_info *info = &session->inputs[index];
+  if (kind_of(value) != OPS_VALUE_TENSOR || (info->kind && info->kind != OPS_VALUE_TENSOR))
+    return refuse(session, error, "is no tensor, and only tensors can be bound", info->name);
+  return check_shape(info, value, error);
+}
+
 static int32_t take_tensor(const opsrt_info *info, const opsrt_value *value, int data_needed,
                            rt_run_input *input, ops_error *error) {
   uint64_t bytes = 0;
@@ -147,16 +155,16 @@ static int32_t take(const opsrt_session *session, uint32_t index, const opsrt_va
 // ---- Symbols --------------------------------------------------------------------------------
 
 // A dimension that is a single symbol fixes it; the next one with the same symbol must agree.
-static int32_t check_symbols(const opsrt_session *session, rt_session_inputs *inputs,
-                             ops_error *error) {
+int32_t rt_session_check_symbols(const opsrt_session *session, const rt_run_input *items,
+                                 rt_bump *bump, ops_error *error) {
   const rt_graph *graph = session->graph;
   const uint32_t count = rt_symbols_count(graph->symbols);
-  int64_t *bound = rt_bump_new(&inputs->bump, count, sizeof *bound);
-  const char **where = rt_bump_new(&inputs->bump, count, sizeof *where);
+  int64_t *bound = rt_bump_new(bump, count, sizeof *bound);
+  const char **where = rt_bump_new(bump, count, sizeof *where);
   if (!bound || !where) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a run");
   for (uint32_t i = 0; i < graph->input_count; ++i) {
     const rt_type *type = &graph->inputs[i]->type;
-    const ops_type_info *given = inputs->items[i].type;
+    const ops_type_info *given = items[i].type;
     if (type->kind != RT_TYPE_TENSOR || type->rank != given->rank) continue;
     for (int32_t k = 0; k < type->rank; ++k) {
       uint32_t symbol = 0;
@@ -177,28 +185,35 @@ static int32_t check_symbols(const opsrt_session *session, rt_session_inputs *in
 
 // ---- All inputs -----------------------------------------------------------------------------
 
-static int32_t find_input(const opsrt_session *session, const char *name, uint32_t *out_index) {
+int32_t rt_session_find_input(const opsrt_session *session, const char *name,
+                              uint32_t *out_index, ops_error *error) {
   for (uint32_t i = 0; name && i < session->graph->input_count; ++i)
     if (strcmp(session->inputs[i].name, name) == 0) {
       *out_index = i;
-      return 1;
+      return OPS_OK;
     }
-  return 0;
+  return refuse(session, error, "does not exist", name ? name : "");
 }
 
-// The default of an input that is not given.
-static int32_t take_default(const opsrt_session *session, uint32_t index,
-                            rt_session_inputs *inputs, ops_error *error) {
+int32_t rt_session_default(const opsrt_session *session, uint32_t index, opsrt_value *out_value,
+                           ops_error *error) {
   const rt_constant *constant = session->graph->inputs[index]->constant;
   if (!constant || constant->sparse)
     return refuse(session, error, "is missing", session->inputs[index].name);
-  const opsrt_value value = {.name = session->inputs[index].name,
+  *out_value = (opsrt_value){.name = session->inputs[index].name,
                              .type = constant->elem_type,
                              .rank = constant->rank,
                              .dims = constant->dims,
                              .data = constant->data,
                              .size = constant->size,
                              .strings = constant->strings};
+  return OPS_OK;
+}
+
+static int32_t take_default(const opsrt_session *session, uint32_t index,
+                            rt_session_inputs *inputs, ops_error *error) {
+  opsrt_value value;
+  OPS_RETURN_IF_ERROR(rt_session_default(session, index, &value, error));
   return take(session, index, &value, 1, inputs, error);
 }
 
@@ -207,15 +222,14 @@ static int32_t fill(rt_session_inputs *inputs, const opsrt_session *session,
                     ops_error *error) {
   for (uint64_t i = 0; i < value_count; ++i) {
     uint32_t index = 0;
-    const char *name = values[i].name ? values[i].name : "";
-    if (!find_input(session, name, &index))
-      return refuse(session, error, "does not exist", name);
-    if (inputs->items[index].type) return refuse(session, error, "is given twice", name);
+    OPS_RETURN_IF_ERROR(rt_session_find_input(session, values[i].name, &index, error));
+    if (inputs->items[index].type)
+      return refuse(session, error, "is given twice", values[i].name);
     OPS_RETURN_IF_ERROR(take(session, index, &values[i], data_needed, inputs, error));
   }
   for (uint32_t i = 0; i < inputs->count; ++i)
     if (!inputs->items[i].type) OPS_RETURN_IF_ERROR(take_default(session, i, inputs, error));
-  return check_symbols(session, inputs, error);
+  return rt_session_check_symbols(session, inputs->items, &inputs->bump, error);
 }
 
 int32_t rt_session_inputs_init(rt_session_inputs *inputs, const opsrt_session *session,

@@ -12,6 +12,7 @@
 //             only by synchronize and later calls that enqueue. "lost": the device is lost, and
 //             every question is answered so, also about events that were passed before
 #include <math.h>
+#include <ops_support/claim.h>
 #include <ops_support/error.h>
 #include <ops_support/node.h>
 #include <ops_support/provider.h>
@@ -251,6 +252,15 @@ static const ops_stream_api stream_api = {.struct_size = sizeof stream_api,
 
 // ---- Kernels --------------------------------------------------------------------------------
 
+static int32_t claim(ops_device *device, const ops_kernel_def *def, const ops_node *node,
+                     ops_claim *out_claim, ops_error *error) {
+  (void)device, (void)def, (void)error;
+  if (node->input_count == 2 &&
+      ops_node_input(node, 0)->type->rank != ops_node_input(node, 1)->type->rank)
+    return ops_claim_refuse(out_claim, OPS_REASON_SHAPE, "the shapes differ");
+  return OPS_OK;
+}
+
 static int32_t kernel_create(ops_device *device, const ops_kernel_def *def,
                              const ops_node *node, ops_kernel **out_kernel, ops_error *error) {
   (void)node;
@@ -290,6 +300,7 @@ static int32_t execute(ops_prepared *prepared, const ops_execute_request *reques
 }
 
 static const ops_kernel_api kernel_api = {.struct_size = sizeof kernel_api,
+                                          .claim = claim,
                                           .create = kernel_create,
                                           .destroy = kernel_destroy,
                                           .prepare = prepare,

@@ -71,7 +71,8 @@ static int32_t run_graph(const opsrt_session *session, rt_graph *graph, rt_parti
                                        .max_plans = 1};
   rt_executor *executor = NULL;
   OPS_RETURN_IF_ERROR(rt_executor_create(&options, &executor, error));
-  const int32_t status = rt_executor_run(executor, NULL, NULL, outputs, error);
+  const int32_t status =
+      rt_executor_run(executor, &(rt_run_request){.outputs = outputs}, error);
   rt_executor_destroy(executor);
   return status;
 }

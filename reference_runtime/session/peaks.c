@@ -71,7 +71,8 @@ static int32_t time_runs(rt_executor *executor, const rt_run_input *input, uint6
   *out_ns = UINT64_MAX;
   for (int i = 0; i <= REPEATS && !(i > 1 && *out_ns >= LONG_ENOUGH_NS); ++i) {
     const uint64_t start = rt_profile_now();
-    OPS_RETURN_IF_ERROR(rt_executor_run(executor, input, NULL, &output, error));
+    const rt_run_request request = {.inputs = input, .outputs = &output};
+    OPS_RETURN_IF_ERROR(rt_executor_run(executor, &request, error));
     const uint64_t ns = rt_profile_now() - start;
     rt_run_output_finish(&output);
     if (i > 0 && ns < *out_ns) *out_ns = ns;

@@ -194,8 +194,9 @@ int32_t opsrt_session_run_with(opsrt_session *session, const opsrt_value *inputs
   rt_run_output *outputs = calloc((size_t)output_count + 1, sizeof *outputs);
   if (!outputs) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a run");
   int32_t status = rt_session_inputs_init(&given, session, inputs, input_count, 1, error);
-  if (status == OPS_OK)
-    status = rt_executor_run(session->executor, given.items, interrupt, outputs, error);
+  const rt_run_request request = {
+      .inputs = given.items, .outputs = outputs, .interrupt = interrupt};
+  if (status == OPS_OK) status = rt_executor_run(session->executor, &request, error);
   if (status == OPS_OK) status = rt_session_result(session, outputs, out_result, error);
   for (uint32_t i = 0; i < output_count; ++i) rt_run_output_finish(&outputs[i]);
   rt_session_inputs_finish(&given);

@@ -90,6 +90,16 @@ int32_t rt_session_inputs_init(rt_session_inputs *inputs, const opsrt_session *s
                                const opsrt_value *values, uint64_t value_count, int data_needed,
                                ops_error *error);
 void rt_session_inputs_finish(rt_session_inputs *inputs);
+// The pieces of it that binding needs, too.
+int32_t rt_session_find_input(const opsrt_session *session, const char *name,
+                              uint32_t *out_index, ops_error *error);
+int32_t rt_session_check_tensor(const opsrt_session *session, uint32_t index,
+                                const opsrt_value *value, ops_error *error);
+// The default of an input; INVALID_ARGUMENT if it has none.
+int32_t rt_session_default(const opsrt_session *session, uint32_t index, opsrt_value *out_value,
+                           ops_error *error);
+int32_t rt_session_check_symbols(const opsrt_session *session, const rt_run_input *items,
+                                 rt_bump *bump, ops_error *error);
 
 // ---- cancel.c ----
 // What may end a run with these options (NULL: none): `storage`, filled now, or NULL.

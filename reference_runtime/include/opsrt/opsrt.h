@@ -221,6 +221,51 @@ int32_t opsrt_session_run_with(opsrt_session *session, const opsrt_value *inputs
 int32_t opsrt_session_warm_up(opsrt_session *session, const opsrt_value *inputs,
                               uint64_t input_count, ops_error *error);
 
+// ---- Bound memory ---------------------------------------------------------------------------
+
+// Memory of a device of the session, for inputs and outputs that need not visit the host.
+typedef struct opsrt_buffer opsrt_buffer;
+// `memory`: which, an index of opsrt_session_memory; `size` > 0. To be destroyed before the
+// session.
+int32_t opsrt_buffer_create(opsrt_session *session, uint64_t memory, uint64_t size,
+                            opsrt_buffer **out_buffer, ops_error *error);
+void opsrt_buffer_destroy(opsrt_buffer *buffer);  // accepts NULL; no run may be using it
+// Copies from and to host memory; they block. INVALID_ARGUMENT beyond its end.
+int32_t opsrt_buffer_write(opsrt_buffer *buffer, uint64_t offset, const void *data,
+                           uint64_t size, ops_error *error);
+int32_t opsrt_buffer_read(const opsrt_buffer *buffer, uint64_t offset, void *data,
+                          uint64_t size, ops_error *error);
+
+// Where inputs come from and outputs go, run after run: shapes are checked when they are bound,
+// nothing is copied that need not be, and while shapes stay nothing is looked up and, but for
+// outputs without memory, nothing is allocated. One run at a time; several bindings of one
+// session may run at once.
+typedef struct opsrt_binding opsrt_binding;
+int32_t opsrt_binding_create(opsrt_session *session, opsrt_binding **out_binding,
+                             ops_error *error);
+void opsrt_binding_destroy(opsrt_binding *binding);  // accepts NULL; before its session
+
+// Binds an input: to the host memory `value->data`, or to the beginning of `buffer` (then data
+// and size are ignored). The memory must live, and its contents stay, until the last run with
+// it. Only dims are copied. Inputs with a default may be left out; tensors only.
+int32_t opsrt_binding_set_input(opsrt_binding *binding, const opsrt_value *value,
+                                opsrt_buffer *buffer, ops_error *error);
+// Binds an output to `size` bytes at `memory`, or to `buffer`, or to neither: then each run
+// gives it memory of its own in host memory, until the next. A run whose output is larger
+// fails with INVALID_ARGUMENT. No output may overlap an input or another output: bind two
+// buffers and swap them to feed an output back.
+int32_t opsrt_binding_set_output(opsrt_binding *binding, const char *name, void *memory,
+                                 uint64_t size, opsrt_buffer *buffer, ops_error *error);
+
+// `options` may be NULL. After a failure, contents of bound outputs are undefined.
+int32_t opsrt_binding_run(opsrt_binding *binding, const opsrt_run_options *options,
+                          ops_error *error);
+// The outputs of the last run, which stay until the next; NULL if it failed or there was none.
+// Those in a buffer have no data. Strings are read through `value`.
+const opsrt_value *opsrt_binding_output(const opsrt_binding *binding, uint64_t index);
+
+// ---- Results --------------------------------------------------------------------------------
+
 // The outputs, in the order of the model.
 uint64_t opsrt_result_count(const opsrt_result *result);
 const opsrt_value *opsrt_result_output(const opsrt_result *result, uint64_t index);

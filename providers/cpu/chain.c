@@ -113,7 +113,7 @@ static void read_function(const ops_node *node, const ops_post_op *post, cpu_cha
 }
 
 static void read_chain(const ops_node *node, int may_bias, cpu_chain *chain, ops_claim *claim) {
-  *chain = (cpu_chain){CPU_NOT_CHAINED, CPU_NOT_CHAINED, CPU_NOT_CHAINED, {0, 0}};
+  *chain = (cpu_chain)CPU_CHAIN_NOTHING;
   for (uint64_t i = 0; i < node->post_op_count; ++i) {
     const ops_post_op *post = post_of(node, i);
     if (chain->function >= 0)
@@ -207,4 +207,16 @@ void cpu_chain_run(const ops_device *device, const cpu_chain *rest,
   if (rest->residual >= 0) run.residual = cpu_in_data(request, (uint64_t)rest->residual);
   if (!run.residual && rest->function < 0) return;
   cpu_parallel(device, count, cpu_grain(4), run_range, &run);
+}
+
+void cpu_chain_args(const cpu_chain *chain, const ops_execute_request *request,
+                    cpu_multiply_args *out) {
+  *out = (cpu_multiply_args){.a = cpu_in_data(request, 0),
+                             .b = cpu_in_data(request, 1),
+                             .y = cpu_out_data(request, 0),
+                             .function = chain->function,
+                             .p = chain->p,
+                             .workspace = cpu_workspace(request)};
+  if (chain->bias >= 0) out->bias = cpu_in_data(request, (uint64_t)chain->bias);
+  if (chain->residual >= 0) out->residual = cpu_in_data(request, (uint64_t)chain->residual);
 }

@@ -5,14 +5,15 @@
 //   Conv, ConvTranspose   [Add of a tensor of Y's shape] [function]
 //   MatMul, Gemm          [Add of a row vector] [Add of a tensor of Y's shape] [function]
 //
-// oneDNN does what it does exactly as the loops of this provider do; the rest runs in these
-// loops over the output, so that a chain gives what its nodes would give one by one, but for
-// the order of additions.
+// Products do it all. Of a convolution's chain oneDNN does what it does exactly as the loops of
+// this provider do; the rest runs in these loops over the output, so that a chain gives what
+// its nodes would give one by one, but for the order of additions.
 #ifndef CPU_CHAIN_H_
 #define CPU_CHAIN_H_
 
 #include "cpu.h"
 #include "dnnl_glue.h"
+#include "multiply.h"
 
 #define CPU_NOT_CHAINED (-1)
 
@@ -22,6 +23,13 @@ typedef struct cpu_chain {
   int32_t function;  // CPU_UNARY_…
   float p[2];        // its parameters
 } cpu_chain;
+
+#define CPU_CHAIN_NOTHING                                \
+  {                                                      \
+    CPU_NOT_CHAINED, CPU_NOT_CHAINED, CPU_NOT_CHAINED, { \
+      0, 0                                               \
+    }                                                    \
+  }
 
 // The definitions of what a chain may hold, for rows of definitions.c.
 #define CPU_CHAIN_POST_OPS 16
@@ -46,5 +54,9 @@ void cpu_chain_start(const ops_device *device, const cpu_chain *chain,
 // y = function(y + residual), as far as the rest of the chain says, over `count` floats.
 void cpu_chain_run(const ops_device *device, const cpu_chain *rest,
                    const ops_execute_request *request, int64_t count);
+
+// What a matrix product of inputs 0 and 1 is given to do all of the chain.
+void cpu_chain_args(const cpu_chain *chain, const ops_execute_request *request,
+                    cpu_multiply_args *out_args);
 
 #endif  // CPU_CHAIN_H_

@@ -190,6 +190,9 @@ static void matrix_products(void **state) {
     check_matmul(test, 1, 230, 150, 70, 1, constant);
     check_matmul(test, 1, 3000, 40, 15, 1, constant);
     check_matmul(test, 2, 30, 400, 90, 0, constant);
+    check_matmul(test, 2, 1, 40, 90, 0, constant);
+    check_matmul(test, 1, 70, 1600, 100, 1, constant);  // deeper than a packed panel
+    check_matmul(test, 1, 600, 10, 100, 1, constant);   // several chunks of rows
     check_matmul(test, 2, 3, 0, 4, 1, constant);
     check_matmul(test, 0, 3, 2, 4, 1, constant);
     check_matmul(test, 2, 0, 2, 4, 0, constant);

@@ -368,16 +368,16 @@ static const ops_kernel_def kKernels[] = {
          ABSORBS(2)),
     TRANSFORMED("Conv", 1, 0, conv, INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)),
                 OUTPUTS(IN("Y", F32)), ABSORBS(2)),
-    DNNL("MatMul", 1, 0, matmul, INPUTS(IN("A", F32), IN("B", F32)), OUTPUTS(IN("Y", F32)),
-         ABSORBS(3)),
+    OWN("MatMul", 1, 0, matmul, INPUTS(IN("A", F32), IN("B", F32)), OUTPUTS(IN("Y", F32)),
+        ABSORBS(3)),
     RECURRENT("RNN", OPTIONAL("initial_h", F32)),
     RECURRENT("GRU", OPTIONAL("initial_h", F32)),
     OWN("LSTM", 1, 0, recurrent,
         INPUTS(RECURRENT_INPUTS, OPTIONAL("initial_h", F32), OPTIONAL("initial_c", F32),
                OPTIONAL("P", F32)),
         OUTPUTS(OPTIONAL("Y", F32), OPTIONAL("Y_h", F32), OPTIONAL("Y_c", F32))),
-    DNNL("Gemm", 1, 0, gemm, INPUTS(IN("A", F32), IN("B", F32), OPTIONAL("C", F32)),
-         OUTPUTS(IN("Y", F32)), ABSORBS(2)),
+    OWN("Gemm", 1, 0, gemm, INPUTS(IN("A", F32), IN("B", F32), OPTIONAL("C", F32)),
+        OUTPUTS(IN("Y", F32)), ABSORBS(2)),
 };
 
 const ops_provider cpu_provider = {

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MatMul of float, by oneDNN. One plan serves all batches where it can: if B has one matrix the
-// batches of A are rows of one product; if both have the same batch shape the product is
-// batched. Otherwise the plan of one matrix is run for each pair.
+// MatMul of float. If B has one matrix, the batches of A are rows of one product; otherwise the
+// products of the batches are work that threads share.
 #include <string.h>
 
-#include "dnnl_operator.h"
+#include "chain.h"
+#include "multiply.h"
 #include "ops_table.h"
 
+typedef struct matmul_kernel {
+  ops_kernel base;
+  cpu_chain chain;
+} matmul_kernel;
+
 typedef struct matmul_prepared {
-  cpu_dnnl_prepared base;  // plan NULL: the output is empty or, with K = 0, all zero
-  int64_t count;           // of output elements
-  int32_t batch_rank;      // dimensions to loop over; 0: a single run
-  int64_t row;             // elements of a row of the product
-  int32_t bias;            // number of the input that is added to each row; negative: none
-  int64_t batch_dims[OPS_MAX_RANK];
-  int64_t a_strides[OPS_MAX_RANK], b_strides[OPS_MAX_RANK];  // in elements
-  int64_t y_stride;
+  ops_prepared base;
+  cpu_multiply multiply;
 } matmul_prepared;
 
 static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
@@ -27,7 +26,7 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
 
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
   (void)error;
-  cpu_dnnl_kernel_init((cpu_dnnl_kernel *)kernel, node);
+  cpu_chain_read(node, &((matmul_kernel *)kernel)->chain);
   return OPS_OK;
 }
 
@@ -73,31 +72,16 @@ static void set_batch_strides(const cpu_shape *operand, const cpu_shape *batch,
                         out_strides);
 }
 
-static int same_batch(const operands *o) {
-  if (o->a.rank != o->b.rank) return 0;
-  return o->a.rank == 2 ||
-         memcmp(o->a.dims, o->b.dims, (size_t)(o->a.rank - 2) * sizeof *o->a.dims) == 0;
-}
-
-// Chooses how the batches are run. Returns whether constant weights may be packed.
-static int choose(const operands *o, matmul_prepared *own, cpu_dnnl_matmul *out) {
-  const int64_t a_batch = cpu_product(o->a.dims, 0, o->a.rank - 2);
-  const int64_t b_batch = cpu_product(o->b.dims, 0, o->b.rank - 2);
-  *out = (cpu_dnnl_matmul){.batch = 1, .m = o->m, .n = o->n, .k = o->k};
-  if (b_batch == 1) {
-    out->m = a_batch * o->m;
-    return 1;
+static void plan_batches(const operands *o, cpu_multiply *out) {
+  *out = (cpu_multiply){.m = o->m, .n = o->n, .k = o->k};
+  if (cpu_product(o->b.dims, 0, o->b.rank - 2) == 1) {
+    out->m *= cpu_product(o->a.dims, 0, o->a.rank - 2);
+    return;
   }
-  if (same_batch(o)) {
-    out->batch = a_batch;
-    return 1;
-  }
-  own->batch_rank = o->batch.rank;
-  own->y_stride = o->m * o->n;
-  memcpy(own->batch_dims, o->batch.dims, (size_t)o->batch.rank * sizeof *own->batch_dims);
-  set_batch_strides(&o->a, &o->batch, own->a_strides);
-  set_batch_strides(&o->b, &o->batch, own->b_strides);
-  return 0;
+  out->batch_rank = o->batch.rank;
+  memcpy(out->batch_dims, o->batch.dims, (size_t)o->batch.rank * sizeof *out->batch_dims);
+  set_batch_strides(&o->a, &o->batch, out->a_strides);
+  set_batch_strides(&o->b, &o->batch, out->b_strides);
 }
 
 static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
@@ -106,68 +90,26 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   operands o;
   OPS_RETURN_IF_ERROR(read_shapes(kernel, request, &o, error));
   OPS_RETURN_IF_ERROR(cpu_set_output(kernel, reply, 0, OPS_TYPE_FLOAT, &o.y, error));
-  const cpu_chain *chain = &((cpu_dnnl_kernel *)kernel)->chain;
-  OPS_RETURN_IF_ERROR(cpu_chain_check(kernel, chain, request, &o.y, error));
-  own->base.rest = *chain;
-  own->bias = chain->bias;
-  own->count = cpu_count(&o.y);
-  own->row = o.n;
-  if (own->count == 0 || o.k == 0) return OPS_OK;
-  cpu_dnnl_matmul desc;
-  const int may_pack = choose(&o, own, &desc);
-  desc.has_bias = own->bias >= 0;
-  cpu_chain_split(chain, 0, &desc.post, &own->base.rest);
-  return cpu_dnnl_prepare_matmul((cpu_dnnl_kernel *)kernel, &desc, may_pack, &own->base, reply,
-                                 error);
-}
-
-static int32_t run_batches(const matmul_prepared *own, const float *a, const float *b,
-                           const float *bias, float *y, void *workspace, ops_error *error) {
-  int64_t index[OPS_MAX_RANK] = {0};
-  const float *end = y + own->count;
-  for (; y < end; y += own->y_stride) {
-    OPS_RETURN_IF_ERROR(cpu_split_run(own->base.plan, a, b, bias, y, workspace, error));
-    for (int32_t d = own->batch_rank - 1; d >= 0; --d) {
-      a += own->a_strides[d];
-      b += own->b_strides[d];
-      if (++index[d] < own->batch_dims[d]) break;
-      a -= own->a_strides[d] * index[d];
-      b -= own->b_strides[d] * index[d];
-      index[d] = 0;
-    }
-  }
-  return OPS_OK;
-}
-
-// Nothing was multiplied: each row is the bias, or 0.
-static void fill_rows(const matmul_prepared *own, const float *bias, float *y) {
-  if (!bias) memset(y, 0, (size_t)own->count * sizeof *y);
-  for (int64_t i = 0; bias && i < own->count; i += own->row)
-    memcpy(y + i, bias, (size_t)own->row * sizeof *y);
+  OPS_RETURN_IF_ERROR(
+      cpu_chain_check(kernel, &((matmul_kernel *)kernel)->chain, request, &o.y, error));
+  plan_batches(&o, &own->multiply);
+  return cpu_multiply_prepare(kernel->device, &own->multiply, reply, error);
 }
 
 static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
                        ops_error *error) {
   const matmul_prepared *own = (const matmul_prepared *)prepared;
-  const float *a = cpu_in_data(request, 0), *b = cpu_in_data(request, 1);
-  float *y = cpu_out_data(request, 0);
-  void *workspace = cpu_workspace(request);
-  const float *bias = own->bias < 0 ? NULL : cpu_in_data(request, (uint64_t)own->bias);
-  if (!own->base.plan && own->count > 0)
-    fill_rows(own, bias, y);
-  else if (own->batch_rank > 0)
-    OPS_RETURN_IF_ERROR(run_batches(own, a, b, bias, y, workspace, error));
-  else if (own->base.plan)
-    OPS_RETURN_IF_ERROR(cpu_split_run(own->base.plan, a, b, bias, y, workspace, error));
-  cpu_chain_run(prepared->kernel->device, &own->base.rest, request, own->count);
+  const cpu_chain *chain = &((const matmul_kernel *)prepared->kernel)->chain;
+  cpu_multiply_args args;
+  (void)error;
+  cpu_chain_args(chain, request, &args);
+  cpu_multiply_run(prepared->kernel->device, &own->multiply, &args);
   return OPS_OK;
 }
 
-const cpu_op cpu_matmul_op = {.kernel_size = sizeof(cpu_dnnl_kernel),
+const cpu_op cpu_matmul_op = {.kernel_size = sizeof(matmul_kernel),
                               .prepared_size = sizeof(matmul_prepared),
                               .claim = claim,
                               .create = create,
-                              .destroy = cpu_dnnl_kernel_destroy,
                               .prepare = prepare,
-                              .prepared_destroy = cpu_dnnl_prepared_destroy,
                               .execute = execute};

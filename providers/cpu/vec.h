@@ -179,6 +179,23 @@ typedef struct cpu_vec_finish {
   float slope, low, high;
 } cpu_vec_finish;
 
+// A block of a matrix product: Y[rows, columns] = A[rows, depth] x packed[depth, panel], and
+// what is added to it. Distances in elements.
+typedef struct cpu_vec_block {
+  const float *a;
+  int64_t a_row;
+  float *packed;          // as `pack` wrote it, or written on the way from:
+  const float *unpacked;  // the block of B, as wide as a panel; or NULL
+  float *y;
+  int64_t y_row;
+  int64_t rows, depth, columns;  // at most `panel` columns
+  int32_t adds;                  // 1: to what Y holds
+  const float *bias;             // one for each column, added to all rows; or NULL
+  const float *residual;         // laid out as Y, added; or NULL
+  const float *ahead;            // the block of B that is wanted next, to be fetched; or NULL
+  int64_t b_row;                 // from one row of B to the next
+} cpu_vec_block;
+
 typedef struct cpu_vec {
   const char *name;
   const ops_str *features;
@@ -223,6 +240,16 @@ typedef struct cpu_vec {
   // points to the first tap.
   void (*max_taps)(const cpu_vec_taps *taps, float *y, const float *x, int64_t channels);
   void (*mean_taps)(const cpu_vec_taps *taps, float *y, const float *x, int64_t channels);
+  // Matrix products (vec_gemm.c): sums in float. Columns of a packed panel.
+  int32_t panel;
+  // packed[depth][panel] = b[depth, columns] and zeros behind.
+  void (*pack)(const float *b, int64_t b_row, float *packed, int64_t depth, int64_t columns);
+  void (*multiply_block)(const cpu_vec_block *block);
+  // y[columns] = x[depth] * b[depth, columns]; transposed: b[columns, depth].
+  void (*row_times)(const float *x, const float *b, int64_t b_row, float *y, int64_t depth,
+                    int64_t columns);
+  void (*row_times_transposed)(const float *x, const float *b, int64_t b_row, float *y,
+                               int64_t depth, int64_t columns);
   // affine with a mean, scale and shift for each element.
   void (*affine_channels)(const float *x, float *y, int64_t count, const double *mean,
                           const double *scale, const float *shift);

@@ -14,6 +14,16 @@
 #define CPU_ISA_QUOTE(isa) CPU_ISA_QUOTE2(isa)
 #define CPU_ISA_TEXT CPU_ISA_QUOTE(CPU_ISA)
 
+// Bytes of a register of floats, and the columns of a packed panel: three registers.
+#if defined(__AVX512F__)
+#define CPU_ISA_VECTOR 64
+#elif defined(__AVX2__)
+#define CPU_ISA_VECTOR 32
+#else
+#define CPU_ISA_VECTOR 16
+#endif
+#define CPU_ISA_PANEL (3 * CPU_ISA_VECTOR / (int)sizeof(float))
+
 #define X(name) \
   void CPU_ISA_NAME(cpu_vec_##name)(const float *x, float *y, int64_t count, const float *p);
 CPU_UNARY_LIST(X)
@@ -63,6 +73,13 @@ int CPU_ISA_NAME(cpu_vec_winograd_output)(const float *m, int64_t step, float *s
 void CPU_ISA_NAME(cpu_vec_winograd_finish)(const cpu_vec_finish *finish, const float *sums,
                                            const float *bias, const float *residual, float *y,
                                            int64_t count);
+void CPU_ISA_NAME(cpu_vec_pack)(const float *b, int64_t b_row, float *packed, int64_t depth,
+                                int64_t columns);
+void CPU_ISA_NAME(cpu_vec_multiply_block)(const cpu_vec_block *block);
+void CPU_ISA_NAME(cpu_vec_row_times)(const float *x, const float *b, int64_t b_row, float *y,
+                                     int64_t depth, int64_t columns);
+void CPU_ISA_NAME(cpu_vec_row_times_transposed)(const float *x, const float *b, int64_t b_row,
+                                                float *y, int64_t depth, int64_t columns);
 extern const cpu_binary_fn CPU_ISA_NAME(cpu_vec_binary)[CPU_BINARY_COUNT][OPS_TYPE_COUNT];
 
 // Every element is computed from its own inputs alone, so an output may be an input.

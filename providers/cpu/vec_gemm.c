@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of float matrices: a block of rows times a packed panel of columns, and a row vector
+// times a matrix. See multiply.c for the loops around them.
+//
+// A block keeps BLOCK_ROWS x (3 vectors) of sums in registers; with each step of the depth it
+// loads one row of the panel and BLOCK_ROWS numbers of A. Sums run in float, in the order of
+// the depth, products and sums contracted. While it computes it fetches what will be packed
+// next, a row of B at a time, so that packing finds it in the cache.
+#include "vec_isa.h"
+#include "vec_math.h"
+
+// X(rows): the heights of blocks, for 32 or 16 registers.
+#if defined(__AVX512F__)
+#define BLOCK_ROWS 8
+#define HEIGHTS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
+#else
+#define BLOCK_ROWS 4
+#define HEIGHTS(X) X(1) X(2) X(3) X(4)
+#endif
+#define LANES (CPU_ISA_VECTOR / (int)sizeof(float))
+#define WIDTH CPU_ISA_PANEL
+#define VECTORS (WIDTH / LANES)
+#define LINE 64
+
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
+typedef float lanes __attribute__((vector_size(CPU_ISA_VECTOR)));
+
+CPU_INLINE lanes load(const float *from) {
+  lanes v;
+  memcpy(&v, from, sizeof v);
+  return v;
+}
+
+CPU_INLINE void store(float *to, lanes v) {
+  memcpy(to, &v, sizeof v);
+}
+
+CPU_INLINE lanes splat(float x) {
+  return x - (lanes){0};
+}
+
+// ---- Blocks ---------------------------------------------------------------------------------
+
+CPU_INLINE void finish_row(const cpu_vec_block *block, int64_t row, const lanes *sum) {
+  float *y = block->y + row * block->y_row;
+  const float *residual = block->residual ? block->residual + row * block->y_row : NULL;
+  UNROLL for (int v = 0; v < VECTORS; ++v) {
+    lanes value = sum[v];
+    if (block->adds) value += load(y + v * LANES);
+    if (block->bias) value += load(block->bias + v * LANES);
+    if (residual) value += load(residual + v * LANES);
+    store(y + v * LANES, value);
+  }
+}
+
+// Fewer columns than a panel has.
+static void finish_part(const cpu_vec_block *block, int64_t row, const float *sum) {
+  float *y = block->y + row * block->y_row;
+  const float *residual = block->residual ? block->residual + row * block->y_row : NULL;
+  for (int64_t c = 0; c < block->columns; ++c) {
+    float value = sum[c];
+    if (block->adds) value += y[c];
+    if (block->bias) value += block->bias[c];
+    if (residual) value += residual[c];
+    y[c] = value;
+  }
+}
+
+// Rows [row, row + rows) of the block; `rows` and `packs` are constants of each caller.
+CPU_INLINE void multiply_rows(const cpu_vec_block *block, int64_t row, const int rows,
+                              const int packs, int64_t step, const char *ahead) {
+  lanes sum[BLOCK_ROWS][VECTORS];
+  const float *a = block->a + row * block->a_row, *b = packs ? block->unpacked : block->packed;
+  float *packed = block->packed;
+  UNROLL for (int r = 0; r < rows; ++r) UNROLL for (int v = 0; v < VECTORS; ++v) sum[r][v] =
+      (lanes){0};
+  for (int64_t begin = 0; begin < block->depth; begin += step) {
+    const int64_t end = begin + step < block->depth ? begin + step : block->depth;
+    if (ahead) {
+      UNROLL for (int line = 0; line < WIDTH * (int)sizeof(float); line += LINE)
+          __builtin_prefetch(ahead + line, 0, 2);
+      ahead += block->b_row * (int64_t)sizeof(float);
+    }
+    for (int64_t k = begin; k < end; ++k, b += packs ? block->b_row : WIDTH) {
+      lanes factor[VECTORS];
+      UNROLL for (int v = 0; v < VECTORS; ++v) factor[v] = load(b + v * LANES);
+      if (packs) {
+        UNROLL for (int v = 0; v < VECTORS; ++v) store(packed + v * LANES, factor[v]);
+        packed += WIDTH;
+      }
+      UNROLL for (int r = 0; r < rows; ++r) {
+        const lanes x = splat(a[r * block->a_row + k]);
+        UNROLL for (int v = 0; v < VECTORS; ++v) sum[r][v] += x * factor[v];
+      }
+    }
+  }
+  UNROLL for (int r = 0; r < rows; ++r) {
+    if (block->columns == WIDTH) {
+      finish_row(block, row + r, sum[r]);
+    } else {
+      float part[WIDTH];
+      UNROLL for (int v = 0; v < VECTORS; ++v) store(part + v * LANES, sum[r][v]);
+      finish_part(block, row + r, part);
+    }
+  }
+}
+
+#define X(n)                                                                          \
+  static void rows_##n(const cpu_vec_block *block, int64_t row, int64_t step,         \
+                       const char *ahead) {                                           \
+    multiply_rows(block, row, n, 0, step, ahead);                                     \
+  }                                                                                   \
+  static void packing_rows_##n(const cpu_vec_block *block, int64_t row, int64_t step, \
+                               const char *ahead) {                                   \
+    multiply_rows(block, row, n, 1, step, ahead);                                     \
+  }
+HEIGHTS(X)
+#undef X
+
+typedef void (*rows_fn)(const cpu_vec_block *, int64_t, int64_t, const char *);
+#define PLAIN(n) rows_##n,
+#define PACKING(n) packing_rows_##n,
+static const rows_fn by_rows[2][BLOCK_ROWS + 1] = {{NULL, HEIGHTS(PLAIN)},
+                                                   {NULL, HEIGHTS(PACKING)}};
+
+void CPU_ISA_NAME(cpu_vec_multiply_block)(const cpu_vec_block *block) {
+  const int64_t blocks = (block->rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+  // Each block of rows fetches its share of what lies ahead.
+  const int64_t share = (block->depth + blocks - 1) / blocks;
+  const char *ahead = (const char *)block->ahead;
+  for (int64_t row = 0; row < block->rows; row += BLOCK_ROWS) {
+    const int64_t rows = block->rows - row < BLOCK_ROWS ? block->rows - row : BLOCK_ROWS;
+    by_rows[row == 0 && block->unpacked][rows](block, row, blocks, ahead);
+    if (ahead) ahead += share * block->b_row * (int64_t)sizeof(float);
+  }
+}
+
+void CPU_ISA_NAME(cpu_vec_pack)(const float *b, int64_t b_row, float *packed, int64_t depth,
+                                int64_t columns) {
+  if (columns == WIDTH) {
+    for (int64_t k = 0; k < depth; ++k, b += b_row, packed += WIDTH)
+      memcpy(packed, b, WIDTH * sizeof *b);
+    return;
+  }
+  for (int64_t k = 0; k < depth; ++k, b += b_row, packed += WIDTH) {
+    memcpy(packed, b, (size_t)columns * sizeof *b);
+    memset(packed + columns, 0, (size_t)(WIDTH - columns) * sizeof *b);
+  }
+}
+
+// ---- A row vector times a matrix ------------------------------------------------------------
+
+#define TOGETHER 8  // rows of B: as many streams as memory likes
+
+// y[columns] += x[rows] * b[rows, columns], all rows of B at once.
+CPU_INLINE void add_rows(const float *x, const float *b, int64_t b_row, float *y,
+                         const int rows, int64_t columns) {
+  lanes factor[TOGETHER];
+  int64_t c = 0;
+  UNROLL for (int r = 0; r < rows; ++r) factor[r] = splat(x[r]);
+  for (; c + LANES <= columns; c += LANES) {
+    lanes sum = load(y + c);
+    UNROLL for (int r = 0; r < rows; ++r) sum += factor[r] * load(b + r * b_row + c);
+    store(y + c, sum);
+  }
+  for (; c < columns; ++c)
+    for (int r = 0; r < rows; ++r) y[c] += x[r] * b[r * b_row + c];
+}
+
+void CPU_ISA_NAME(cpu_vec_row_times)(const float *x, const float *b, int64_t b_row, float *y,
+                                     int64_t depth, int64_t columns) {
+  int64_t k = 0;
+  memset(y, 0, (size_t)columns * sizeof *y);
+  for (; k + TOGETHER <= depth; k += TOGETHER)
+    add_rows(x + k, b + k * b_row, b_row, y, TOGETHER, columns);
+  for (; k < depth; ++k) add_rows(x + k, b + k * b_row, b_row, y, 1, columns);
+}
+
+// `rows` dot products at once.
+CPU_INLINE void dot_rows(const float *x, const float *b, int64_t b_row, float *y,
+                         const int rows, int64_t depth) {
+  lanes sum[TOGETHER];
+  float rest[TOGETHER] = {0};
+  int64_t k = 0;
+  UNROLL for (int r = 0; r < rows; ++r) sum[r] = (lanes){0};
+  for (; k + LANES <= depth; k += LANES) {
+    const lanes factor = load(x + k);
+    UNROLL for (int r = 0; r < rows; ++r) sum[r] += factor * load(b + r * b_row + k);
+  }
+  for (; k < depth; ++k)
+    for (int r = 0; r < rows; ++r) rest[r] += x[k] * b[r * b_row + k];
+  for (int r = 0; r < rows; ++r) {
+    for (int width = LANES / 2; width > 0; width /= 2)
+      for (int i = 0; i < width; ++i) sum[r][i] += sum[r][i + width];
+    y[r] = sum[r][0] + rest[r];
+  }
+}
+
+void CPU_ISA_NAME(cpu_vec_row_times_transposed)(const float *x, const float *b, int64_t b_row,
+                                                float *y, int64_t depth, int64_t columns) {
+  int64_t c = 0;
+  for (; c + TOGETHER <= columns; c += TOGETHER)
+    dot_rows(x, b + c * b_row, b_row, y + c, TOGETHER, depth);
+  for (; c < columns; ++c) dot_rows(x, b + c * b_row, b_row, y + c, 1, depth);
+}

@@ -328,6 +328,22 @@ class Cli(unittest.TestCase):
             self.assertIn("usage: opsrun", self.succeed(command, "--help"))
         self.assertIn("COMMAND", self.succeed("--help"))
 
+    def test_warmup(self):
+        model = MODELS / "mlp" / "model.onnx"
+        x = MODELS / "mlp" / "in_x.npy"
+        text = self.succeed("run", model, "--input", f"x={x}", "--level", 0, "--warmup-shapes", "x=1-40x4", "--memory")
+        self.assertIn("warmed up for 40 shapes: 40 plans built, 120 prepares", text)
+        self.assertIn("40 plans built, 0 evicted, 120 prepares", text)  # the run needed none of its own
+        pair = MODELS / "group_plain" / "model.onnx"
+        text = self.succeed("bench", pair, "--warmup-shapes", "x=2-4x4,w=2-4x4", "--warmup-shapes", "x=7x4,w=7x4",
+                            *inputs_of("group_plain")[1:], "--repeat", 2)
+        self.assertIn("warmed up for 4 shapes: 4 plans built", text)
+        for spec in ("x", "=4", "x=", "x=4x", "x=3-1x4", "x=1-3x1-4", "x=1-9999x4", "x=ax4", "x=1x4,", "x=-1x4"):
+            words = ["--warmup-shapes", "rank"] if spec == "x=" else ["--warmup-shapes", "expected NAME=DIM"]
+            self.fail_with(words, "run", model, "--input", f"x={x}", f"--warmup-shapes={spec}")
+        self.fail_with(["dimension 1 must be 4"], "run", model, "--input", f"x={x}", "--warmup-shapes", "x=2x5")
+        self.fail_with(["'q' does not exist"], "run", model, "--input", f"x={x}", "--warmup-shapes", "q=2x5")
+
     def test_timeout(self):
         slow = ["--provider", MYNPU, "--option", "delay_us=400000"]
         self.fail_with(["kernel timed out", "0.05 s", "mynpu"], "run", *inputs_of("conv_net"), *slow, "--timeout", "0.05",

@@ -218,6 +218,13 @@ static int set_expand_functions(cli_options *options, const char *name, const ch
   return CLI_OK;
 }
 
+static int store_warmup(cli_options *options, const char *name, const char *value) {
+  if (options->warmup_count == CLI_MAX_WARMUPS)
+    return cli_fail("%s is given more than %u times", name, CLI_MAX_WARMUPS);
+  options->warmup[options->warmup_count++] = value;
+  return CLI_OK;
+}
+
 static int store_timeout(cli_options *options, const char *name, const char *value) {
   char *end = NULL;
   const double seconds = strtod(value, &end);
@@ -311,6 +318,7 @@ static const struct {
     {"--runs", "profile", 1, store_repeat, 0},
     {"--workers", MODELS, 1, store_workers, 0},
     {"--timeout", RUNS_OR_BENCH, 1, store_timeout, 0},
+    {"--warmup-shapes", RUNS_OR_BENCH, 1, store_warmup, 1},
     {"--follow", "bench", 0, set_follow, 0},
     {"--expand-functions", RUNS_OR_BENCH, 0, set_expand_functions, 0},
     {"--level", MODELS, 1, store_level, 0},
@@ -409,6 +417,8 @@ static const char help_run[] =
     "  --repeat N            run N times and print the time of a run\n"
     "  --workers N           threads that kernels may use; one per core else\n"
     "  --timeout SECONDS     end a run that takes longer, and say which node it was at\n"
+    "  --warmup-shapes SPEC  prepare for shapes before the first run: NAME=DIMxDIM…,NAME=…;\n"
+    "                        a DIM may be a range 1-32, all ranges of a SPEC step together\n"
     "  --expand-functions    run the function that ONNX defines an operator as, where it "
     "defines\n"
     "                        one, even where a provider takes the operator\n"
@@ -466,7 +476,7 @@ static const char help_bench[] =
     "\n"
     "and of opsrun run: --input, --output-dir (outputs of the last run), --provider, "
     "--option,\n"
-    "--no-fallback, --memory, --workers, --timeout, and those of memory.\n"
+    "--no-fallback, --memory, --workers, --timeout, --warmup-shapes, and those of memory.\n"
     "\n"
     "Exit code: 0 if all runs succeeded, 2 otherwise, with one line on stderr.\n";
 

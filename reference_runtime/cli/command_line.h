@@ -10,7 +10,9 @@
 #define CLI_MAX_INPUTS 256u
 #define CLI_MAX_OPTIONS 64u
 #define CLI_MAX_DISABLED 64u
-#define CLI_DEFAULT_LEVEL 2  // of optimization
+#define CLI_MAX_WARMUPS 64u
+#define CLI_MAX_WARMUP_INPUTS 32u  // named by one of them
+#define CLI_DEFAULT_LEVEL 2        // of optimization
 
 // Exit codes.
 #define CLI_OK 0
@@ -41,6 +43,8 @@ typedef struct cli_options {
   int64_t repeat;
   int64_t workers;
   double timeout_seconds;  // 0: none
+  const char *warmup[CLI_MAX_WARMUPS];
+  uint32_t warmup_count;
   int no_fallback;
   int placement;
   int memory;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/warmup.h"
+
 // What the model takes under that name; a tensor if it has no such input, which running says.
 static int32_t kind_of(const opsrt_session *session, const char *name) {
   for (uint64_t i = 0; i < opsrt_session_input_count(session); ++i) {
@@ -135,9 +137,11 @@ int32_t cli_open_session(const cli_options *options, opsrt_session **out_session
                          ops_error *error) {
   opsrt_session_options settings;
   cli_session_options(options, &settings);
+  if (cli_warmup_count(options) > OPSRT_DEFAULT_MAX_PLANS)
+    settings.max_plans = (uint32_t)cli_warmup_count(options);
   OPS_RETURN_IF_ERROR(opsrt_session_create(&settings, out_session, error));
   log_passes(options, *out_session);
-  return OPS_OK;
+  return cli_warm_up(options, *out_session, error);
 }
 
 int32_t cli_run_session(const cli_options *options, opsrt_session *session,

@@ -123,9 +123,10 @@ void cli_print_memory(const opsrt_session *session) {
   print_rows(session, print_plan);
   opsrt_counters counters;
   opsrt_session_counters(session, &counters);
-  printf("%" PRIu64 " plans built, %" PRIu64 " prepares, %" PRIu64 " copies of %" PRIu64
-         " bytes\n",
-         counters.plans_built, counters.prepares, counters.copies, counters.copied_bytes);
+  printf("%" PRIu64 " plans built, %" PRIu64 " evicted, %" PRIu64 " prepares, %" PRIu64
+         " copies of %" PRIu64 " bytes\n",
+         counters.plans_built, counters.plans_evicted, counters.prepares, counters.copies,
+         counters.copied_bytes);
 }
 
 int32_t cli_print_times(opsrt_session *session, ops_error *error) {

@@ -9,9 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+// A plan that some thread is building. Others that want the like wait for it.
+typedef struct flight {
+  struct flight *next;
+  const rt_plan_request *request;
+} flight;
+
 struct rt_plan_cache {
   rt_weights *weights;
   pthread_mutex_t mutex;
+  pthread_cond_t landed;  // a flight has ended
+  flight *flights;
   rt_cached_plan **plans;
   uint32_t count;
   uint32_t limit;
@@ -31,6 +39,7 @@ int32_t rt_plan_cache_create(rt_weights *weights, uint32_t max_plans, rt_plan_ca
   cache->weights = weights;
   cache->limit = max_plans;
   pthread_mutex_init(&cache->mutex, NULL);
+  pthread_cond_init(&cache->landed, NULL);
   *out_cache = cache;
   return OPS_OK;
 }
@@ -120,12 +129,31 @@ static int32_t cached_create(rt_plan_cache *cache, rt_plan *plan, rt_cached_plan
 
 // ---- Finding --------------------------------------------------------------------------------
 
+static uint32_t place_count(const rt_plan_request *request) {
+  return request->partition->input_count + request->graph->output_count;
+}
+
+static int equal_types(const ops_type_info *const *a, const ops_type_info *const *b,
+                       uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i)
+    if (!rt_type_info_equal(a[i], b[i])) return 0;
+  return 1;
+}
+
+static int equal_places(const uint32_t *a, const uint32_t *b, uint32_t count) {
+  return a && b ? memcmp(a, b, count * sizeof *a) == 0 : a == b;
+}
+
 static int same_types(const rt_plan *plan, const rt_plan_request *request) {
-  if (plan->parent != request->parent || plan->type_count != request->type_count) return 0;
-  for (uint32_t i = 0; i < plan->type_count; ++i)
-    if (!rt_type_info_equal(plan->types[i], request->types[i])) return 0;
-  if (!plan->places || !request->places) return plan->places == request->places;
-  return memcmp(plan->places, request->places, plan->place_count * sizeof *plan->places) == 0;
+  return plan->parent == request->parent && plan->type_count == request->type_count &&
+         equal_types(plan->types, request->types, request->type_count) &&
+         equal_places(plan->places, request->places, plan->place_count);
+}
+
+static int same_request(const rt_plan_request *a, const rt_plan_request *b) {
+  return a->parent == b->parent && a->type_count == b->type_count &&
+         equal_types(a->types, b->types, b->type_count) &&
+         equal_places(a->places, b->places, place_count(b));
 }
 
 // Marks a plan and those before it as used now. The lock is held.
@@ -265,12 +293,32 @@ static int32_t add(rt_plan_cache *cache, const rt_plan_request *request,
   return OPS_OK;
 }
 
-int32_t rt_plan_cache_obtain(rt_plan_cache *cache, const rt_plan_request *request,
-                             rt_cached_plan **out_plan, int *out_built, ops_error *error) {
-  *out_built = 0;
-  OPS_RETURN_IF_ERROR(find(cache, request, out_plan, error));
-  if (*out_plan) return OPS_OK;
-  *out_built = 1;
+static const flight *find_flight(const rt_plan_cache *cache, const rt_plan_request *request) {
+  const flight *at = cache->flights;
+  while (at && !same_request(at->request, request)) at = at->next;
+  return at;
+}
+
+// Waits for whoever builds the like, or begins to build.
+static void begin_flight(rt_plan_cache *cache, flight *own) {
+  pthread_mutex_lock(&cache->mutex);
+  while (find_flight(cache, own->request)) pthread_cond_wait(&cache->landed, &cache->mutex);
+  own->next = cache->flights;
+  cache->flights = own;
+  pthread_mutex_unlock(&cache->mutex);
+}
+
+static void end_flight(rt_plan_cache *cache, const flight *own) {
+  pthread_mutex_lock(&cache->mutex);
+  flight **at = &cache->flights;
+  while (*at != own) at = &(*at)->next;
+  *at = own->next;
+  pthread_cond_broadcast(&cache->landed);
+  pthread_mutex_unlock(&cache->mutex);
+}
+
+static int32_t build(rt_plan_cache *cache, const rt_plan_request *request,
+                     rt_cached_plan **out_plan, ops_error *error) {
   rt_plan *plan = NULL;
   rt_cached_plan *cached = NULL;
   OPS_RETURN_IF_ERROR(rt_plan_build(request, &plan, error));
@@ -284,6 +332,20 @@ int32_t rt_plan_cache_obtain(rt_plan_cache *cache, const rt_plan_request *reques
   return OPS_OK;
 }
 
+int32_t rt_plan_cache_obtain(rt_plan_cache *cache, const rt_plan_request *request,
+                             rt_cached_plan **out_plan, int *out_built, ops_error *error) {
+  *out_built = 0;
+  OPS_RETURN_IF_ERROR(find(cache, request, out_plan, error));
+  if (*out_plan) return OPS_OK;
+  flight own = {.request = request};
+  begin_flight(cache, &own);
+  int32_t status = find(cache, request, out_plan, error);
+  *out_built = status == OPS_OK && !*out_plan;
+  if (*out_built) status = build(cache, request, out_plan, error);
+  end_flight(cache, &own);
+  return status;
+}
+
 rt_cache_counters rt_plan_cache_counters(rt_plan_cache *cache) {
   pthread_mutex_lock(&cache->mutex);
   const rt_cache_counters counters = cache->counters;
@@ -295,6 +357,7 @@ void rt_plan_cache_destroy(rt_plan_cache *cache) {
   if (!cache) return;
   for (uint32_t i = 0; i < cache->count; ++i) rt_plan_cache_release(cache, cache->plans[i]);
   free(cache->plans);
+  pthread_cond_destroy(&cache->landed);
   pthread_mutex_destroy(&cache->mutex);
   free(cache);
 }

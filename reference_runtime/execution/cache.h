@@ -32,9 +32,9 @@ int32_t rt_plan_cache_create(rt_weights *weights, uint32_t max_plans, rt_plan_ca
 void rt_plan_cache_destroy(rt_plan_cache *cache);  // accepts NULL
 
 // A plan that fits the request, from the cache or built now: same parent, same types, and
-// guards that equal what request->fetch reads. Release with rt_plan_cache_release. Concurrent
-// calls may build the same plan twice; one of them is then kept. *out_built: it had to be
-// built.
+// guards that equal what request->fetch reads. Release with rt_plan_cache_release. Of
+// concurrent calls that want the same types one builds, the others wait. *out_built: it had to
+// be built.
 int32_t rt_plan_cache_obtain(rt_plan_cache *cache, const rt_plan_request *request,
                              rt_cached_plan **out_plan, int *out_built, ops_error *error);
 void rt_plan_cache_release(rt_plan_cache *cache, rt_cached_plan *plan);  // accepts NULL

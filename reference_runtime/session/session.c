@@ -13,8 +13,6 @@
 #include "loader/value.h"
 #include "partition/custom.h"
 
-#define DEFAULT_MAX_PLANS 32u
-
 // ---- Providers ------------------------------------------------------------------------------
 
 static void take_record(void *context, const ops_profile_record *record) {
@@ -133,7 +131,7 @@ static int32_t build(opsrt_session *session, const opsrt_session_options *option
       .device_count = session->device_count,
       .profile = session->profile,
       .no_reuse = options->no_memory_reuse,
-      .max_plans = options->max_plans ? options->max_plans : DEFAULT_MAX_PLANS,
+      .max_plans = options->max_plans ? options->max_plans : OPSRT_DEFAULT_MAX_PLANS,
       .memory = {.arena = {.extend = options->arena_extend, .initial = options->arena_initial},
                  .maximum = options->memory_maximum,
                  .shrink_after_run = options->shrink_after_run}};

@@ -60,6 +60,8 @@ int32_t opsrt_model_write_node(const char *path, const ops_node *node, ops_error
 #define OPSRT_ARENA_SAME_AS_REQUESTED 0
 #define OPSRT_ARENA_NEXT_POWER_OF_TWO 1
 
+#define OPSRT_DEFAULT_MAX_PLANS 32u
+
 // A provider to load. A name without '/' is looked for in the working directory, the provider
 // folder and the loader path, as "x" and as "libops_x.so".
 typedef struct opsrt_provider_spec {
@@ -89,7 +91,7 @@ typedef struct opsrt_session_options {
   int32_t profile;           // 1: record a profile of every run
   int32_t workers;           // threads lent to kernels; 0: one per core
   int32_t no_memory_reuse;   // 1: every value has memory of its own (for finding bugs)
-  uint32_t max_plans;        // execution plans kept, one per set of input shapes; 0: 32
+  uint32_t max_plans;  // execution plans kept, one per set of input shapes; 0: the default
   // 1: every operator that ONNX defines as a function is replaced by the function, not only
   // where no provider takes it: to compare the two, and to find which piece is wrong.
   int32_t expand_functions;

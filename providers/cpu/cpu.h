@@ -33,7 +33,7 @@ struct ops_device {
   const cpu_vec *vec;  // loops for the best instruction set of this machine
   // Sums of products of bytes, cpu_dots_tile of vec.h.
   void (*dots)(const uint8_t *const *a, int32_t rows, int64_t taps, int64_t steps,
-               const int8_t *b, uint8_t flip, int32_t *sums);
+               const int8_t *b, uint8_t flip, const int32_t *start, int32_t *sums);
   cpu_dnnl *dnnl;
   int32_t channels_last;  // 1: the device offers that layout
   atomic_int kernels;     // alive

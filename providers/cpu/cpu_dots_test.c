@@ -16,7 +16,7 @@
 
 #define TILE(isa)                                                                             \
   void cpu_vec_dots_##isa(const uint8_t *const *a, int32_t rows, int64_t taps, int64_t steps, \
-                          const int8_t *b, uint8_t flip, int32_t *sums)
+                          const int8_t *b, uint8_t flip, const int32_t *start, int32_t *sums)
 TILE(base);
 #if defined(CPU_HAVE_X86_VARIANTS)
 TILE(avx2);
@@ -44,17 +44,18 @@ static void check(cpu_dots_tile tile, const char *name, uint32_t seed, int32_t r
   uint8_t *a = malloc((size_t)(taps * rows * depth));
   int8_t *b = malloc((size_t)(taps * depth * columns));
   const uint8_t **pointers = malloc((size_t)(taps * CPU_DOTS_ROWS) * sizeof *pointers);
-  int32_t sums[CPU_DOTS_ROWS * CPU_DOTS_COLUMNS];
+  int32_t start[CPU_DOTS_COLUMNS], sums[CPU_DOTS_ROWS * CPU_DOTS_COLUMNS];
   assert_true(a && b && pointers);
   fill(&seed, extreme, a, taps * rows * depth, 0);
   fill(&seed, extreme, (uint8_t *)b, taps * depth * columns, 1);
+  for (int64_t c = 0; c < columns; ++c) start[c] = (int32_t)(next(&seed) << 8);
   for (int64_t t = 0; t < taps; ++t)
     for (int32_t r = 0; r < rows; ++r)
       pointers[t * CPU_DOTS_ROWS + r] = a + (r * taps + t) * depth;
-  tile(pointers, rows, taps, steps, b, flip, sums);
+  tile(pointers, rows, taps, steps, b, flip, start, sums);
   for (int32_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < columns; ++c) {
-      int64_t expected = 0;
+      int64_t expected = start[c];
       for (int64_t k = 0; k < taps * depth; ++k)
         expected += (int64_t)(a[r * taps * depth + k] ^ flip) *
                     b[(k / CPU_DOTS_STEP * columns + c) * CPU_DOTS_STEP + k % CPU_DOTS_STEP];

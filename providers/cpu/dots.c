@@ -190,7 +190,7 @@ void cpu_dots_fill(const cpu_dots_shape *shape, const cpu_dots_quantities *q,
 typedef struct tile {
   int64_t group, row, column, slot;  // of its corner
   int32_t rows, columns;
-  int32_t sums[ROWS * COLUMNS];
+  int32_t *sums;
 } tile;
 
 static uint32_t sum_of_row(const cpu_dots_product *p, const uint8_t *const *rows, int32_t r) {
@@ -201,18 +201,15 @@ static uint32_t sum_of_row(const cpu_dots_product *p, const uint8_t *const *rows
   return sum;
 }
 
-// Sums are those of (a - za)(b - zb) afterwards.
-static void add_offsets(const cpu_dots_product *p, const uint8_t *const *rows, tile *tile) {
+// What differs from row to row: zero points of columns, and C.
+static void finish_rows(const cpu_dots_product *p, const uint8_t *const *rows, tile *tile) {
   const cpu_dots_result *result = &p->result;
-  const int32_t *offset = result->offset + tile->slot, *zeros = result->zeros;
+  const int32_t *zeros = result->zeros;
   for (int32_t r = 0; r < tile->rows; ++r) {
     int32_t *sums = tile->sums + r * COLUMNS;
     const uint32_t row_sum = zeros ? sum_of_row(p, rows, r) : 0;
-    for (int32_t c = 0; c < COLUMNS; ++c) {
-      uint32_t sum = (uint32_t)sums[c] + (uint32_t)offset[c];
-      if (zeros) sum -= row_sum * (uint32_t)zeros[tile->slot + c];
-      sums[c] = (int32_t)sum;
-    }
+    for (int32_t c = 0; zeros && c < COLUMNS; ++c)
+      sums[c] = (int32_t)((uint32_t)sums[c] - row_sum * (uint32_t)zeros[tile->slot + c]);
     if (!result->addend) continue;
     const int32_t *addend = result->addend + (tile->row + r) * result->addend_row;
     for (int32_t c = 0; c < tile->columns; ++c)
@@ -257,13 +254,16 @@ static void write_tile(const ops_device *device, const cpu_dots_product *p, cons
 
 // ---- Products -------------------------------------------------------------------------------
 
-// Rows that one piece of work takes: their bytes of a stay in the first cache.
-#define CHUNK (ROWS * 8)
+// A piece of work: so many tiles one below the other, whose rows are addressed once for so many
+// panels, each of which is read from near memory for all tiles but the first.
+#define TILES 8
+#define PANELS 4
+#define CHUNK (ROWS * TILES)
 
 int cpu_dots_workspace(const cpu_dots_shape *shape, int64_t direct_taps, uint64_t *out_bytes) {
   uint64_t pointers, rows;
-  return ops_checked_mul((uint64_t)direct_taps, ROWS * sizeof(void *), &pointers) &&
-         ops_checked_mul((uint64_t)cpu_dots_terms(shape), ROWS, &rows) &&
+  return ops_checked_mul((uint64_t)direct_taps, CHUNK * sizeof(void *), &pointers) &&
+         ops_checked_mul((uint64_t)cpu_dots_terms(shape), CHUNK, &rows) &&
          ops_checked_add(pointers, rows, out_bytes) &&
          ops_checked_align(*out_bytes, 64, out_bytes);
 }
@@ -271,41 +271,65 @@ int cpu_dots_workspace(const cpu_dots_shape *shape, int64_t direct_taps, uint64_
 typedef struct run_job {
   const ops_device *device;
   const cpu_dots_product *product;
-  cpu_dots_tile sum;
+  int64_t chunks, panel_groups;  // of one group
   uint64_t scratch_bytes;
 } run_job;
 
-static void run_chunk(const run_job *job, int64_t panel, int64_t chunk, char *scratch) {
+static void run_tile(const run_job *job, const uint8_t *const *rows, int64_t panel,
+                     tile *tile) {
   const cpu_dots_product *p = job->product;
-  const int64_t panels = cpu_dots_panels(&p->shape), terms = cpu_dots_terms(&p->shape);
-  const int64_t end = (chunk + 1) * CHUNK < p->rows ? (chunk + 1) * CHUNK : p->rows;
+  const int64_t terms = cpu_dots_terms(&p->shape);
+  const int64_t whole = tile->group * cpu_dots_panels(&p->shape) + panel;
+  const int64_t left = p->shape.columns - panel * COLUMNS;
+  tile->slot = whole * COLUMNS;
+  tile->column = panel * COLUMNS;
+  tile->columns = left < COLUMNS ? (int32_t)left : COLUMNS;
+  job->device->dots(rows, tile->rows, p->direct_taps, terms / STEP / p->direct_taps,
+                    (const int8_t *)p->packed + whole * terms * COLUMNS, p->flip,
+                    p->result.offset + tile->slot, tile->sums);
+  if (p->result.zeros || p->result.addend) finish_rows(p, rows, tile);
+  write_tile(job->device, p, tile);
+}
+
+static void run_chunk(const run_job *job, int64_t group, int64_t first_panel, int64_t chunk,
+                      char *scratch) {
+  const cpu_dots_product *p = job->product;
+  const int64_t pointers = p->direct_taps * ROWS, bytes = cpu_dots_terms(&p->shape) * ROWS;
+  const int64_t panels = cpu_dots_panels(&p->shape), row = chunk * CHUNK;
+  const int64_t end = p->rows - row < CHUNK ? p->rows - row : CHUNK;
+  const int64_t last = first_panel + PANELS < panels ? first_panel + PANELS : panels;
   const uint8_t **rows = (const uint8_t **)(void *)scratch;
-  uint8_t *room = (uint8_t *)(rows + p->direct_taps * ROWS);
-  tile tile = {
-      .group = panel / panels, .column = panel % panels * COLUMNS, .slot = panel * COLUMNS};
-  const int64_t columns = p->shape.columns - tile.column;
-  tile.columns = columns < COLUMNS ? (int32_t)columns : COLUMNS;
-  for (tile.row = chunk * CHUNK; tile.row < end; tile.row += ROWS) {
-    tile.rows = end - tile.row < ROWS ? (int32_t)(end - tile.row) : ROWS;
-    p->point(p->context, tile.group, tile.row, tile.rows, room, rows);
-    job->sum(rows, tile.rows, p->direct_taps, terms / STEP / p->direct_taps,
-             (const int8_t *)p->packed + panel * terms * COLUMNS, p->flip, tile.sums);
-    add_offsets(p, rows, &tile);
-    write_tile(job->device, p, &tile);
-  }
+  uint8_t *room = (uint8_t *)(rows + pointers * TILES);
+  int32_t sums[ROWS * COLUMNS] __attribute__((aligned(64)));
+  for (int64_t t = 0; t * ROWS < end; ++t)
+    p->point(p->context, group, row + t * ROWS,
+             end - t * ROWS < ROWS ? (int32_t)(end - t * ROWS) : ROWS, room + t * bytes,
+             rows + t * pointers);
+  for (int64_t panel = first_panel; panel < last; ++panel)
+    for (int64_t t = 0; t * ROWS < end; ++t) {
+      tile tile = {.group = group, .row = row + t * ROWS, .sums = sums};
+      tile.rows = end - t * ROWS < ROWS ? (int32_t)(end - t * ROWS) : ROWS;
+      run_tile(job, rows + t * pointers, panel, &tile);
+    }
 }
 
 static void run_chunks(void *context, int64_t begin, int64_t end, int32_t worker) {
   const run_job *job = context;
-  const int64_t chunks = (job->product->rows + CHUNK - 1) / CHUNK;
   char *scratch = (char *)job->product->workspace + (uint64_t)worker * job->scratch_bytes;
-  for (int64_t i = begin; i < end; ++i) run_chunk(job, i / chunks, i % chunks, scratch);
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t panels = i / job->chunks;
+    run_chunk(job, panels / job->panel_groups, panels % job->panel_groups * PANELS,
+              i % job->chunks, scratch);
+  }
 }
 
 void cpu_dots_run(const ops_device *device, const cpu_dots_product *product) {
-  run_job job = {.device = device, .product = product, .sum = device->dots};
-  const int64_t chunks = (product->rows + CHUNK - 1) / CHUNK;
-  cpu_dots_workspace(&product->shape, product->direct_taps, &job.scratch_bytes);
-  cpu_parallel(device, product->shape.groups * cpu_dots_panels(&product->shape) * chunks,
-               cpu_grain(cpu_dots_terms(&product->shape) * CHUNK / 2), run_chunks, &job);
+  const cpu_dots_shape *shape = &product->shape;
+  run_job job = {.device = device,
+                 .product = product,
+                 .chunks = (product->rows + CHUNK - 1) / CHUNK,
+                 .panel_groups = (cpu_dots_panels(shape) + PANELS - 1) / PANELS};
+  cpu_dots_workspace(shape, product->direct_taps, &job.scratch_bytes);
+  cpu_parallel(device, shape->groups * job.panel_groups * job.chunks,
+               cpu_grain(cpu_dots_terms(shape) * CHUNK * PANELS / 2), run_chunks, &job);
 }

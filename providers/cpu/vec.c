@@ -5,7 +5,7 @@
 
 #define TILE(isa)                                                                             \
   void cpu_vec_dots_##isa(const uint8_t *const *a, int32_t rows, int64_t taps, int64_t steps, \
-                          const int8_t *b, uint8_t flip, int32_t *sums)
+                          const int8_t *b, uint8_t flip, const int32_t *start, int32_t *sums)
 TILE(base);
 
 extern const cpu_vec cpu_vec_base;

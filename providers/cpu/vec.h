@@ -132,10 +132,12 @@ typedef struct cpu_vec_product {
 #define CPU_DOTS_COLUMNS 64
 #define CPU_DOTS_STEP 4
 
-// sums[r * CPU_DOTS_COLUMNS + c] for `rows` rows; a[t * CPU_DOTS_ROWS + r] addresses
-// steps * CPU_DOTS_STEP bytes, each of which is XORed with `flip`, 0 or 0x80.
+// sums[r * CPU_DOTS_COLUMNS + c] for `rows` rows, which begin at start[c];
+// a[t * CPU_DOTS_ROWS + r] addresses steps * CPU_DOTS_STEP bytes, each of which is XORed with
+// `flip`, 0 or 0x80.
 typedef void (*cpu_dots_tile)(const uint8_t *const *a, int32_t rows, int64_t taps,
-                              int64_t steps, const int8_t *b, uint8_t flip, int32_t *sums);
+                              int64_t steps, const int8_t *b, uint8_t flip,
+                              const int32_t *start, int32_t *sums);
 
 // The fastest for this machine; all give the same sums. Pure.
 cpu_dots_tile cpu_dots_select(void);

@@ -15,14 +15,12 @@ typedef __m512i vector;
 #define AT_ONCE 4  // vectors of columns that are summed together
 #define LOAD(p) _mm512_loadu_si512(p)
 #define STORE(p, v) _mm512_storeu_si512((p), (v))
-#define ZERO() _mm512_setzero_si512()
 #define SPREAD(x) _mm512_set1_epi32(x)
 #else
 typedef __m256i vector;
 #define AT_ONCE 2
 #define LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
 #define STORE(p, v) _mm256_storeu_si256((__m256i *)(p), (v))
-#define ZERO() _mm256_setzero_si256()
 #define SPREAD(x) _mm256_set1_epi32(x)
 #endif
 
@@ -71,10 +69,10 @@ INLINE vector add_products(vector sum, four a, vector b) {
 
 // AT_ONCE vectors of columns. `rows` and `flip` are constants wherever this is inlined.
 INLINE void sum_columns(const uint8_t *const *a, int rows, int64_t taps, int64_t steps,
-                        const int8_t *b, uint32_t flip, int32_t *sums) {
+                        const int8_t *b, uint32_t flip, const int32_t *start, int32_t *sums) {
   vector sum[CPU_DOTS_ROWS][AT_ONCE];
   for (int r = 0; r < rows; ++r)
-    for (int j = 0; j < AT_ONCE; ++j) sum[r][j] = ZERO();
+    for (int j = 0; j < AT_ONCE; ++j) sum[r][j] = LOAD(start + j * LANES);
   for (int64_t t = 0; t < taps; ++t) {
     const uint8_t *row[CPU_DOTS_ROWS];
     for (int r = 0; r < rows; ++r) row[r] = a[t * CPU_DOTS_ROWS + r];
@@ -94,40 +92,43 @@ INLINE void sum_columns(const uint8_t *const *a, int rows, int64_t taps, int64_t
 }
 
 INLINE void sum_panel(const uint8_t *const *a, int rows, int64_t taps, int64_t steps,
-                      const int8_t *b, uint8_t flip, int32_t *sums) {
+                      const int8_t *b, uint8_t flip, const int32_t *start, int32_t *sums) {
   for (int c = 0; c < CPU_DOTS_COLUMNS; c += LANES * AT_ONCE)
     if (flip)
-      sum_columns(a, rows, taps, steps, b + c * CPU_DOTS_STEP, 0x80808080u, sums + c);
+      sum_columns(a, rows, taps, steps, b + c * CPU_DOTS_STEP, 0x80808080u, start + c,
+                  sums + c);
     else
-      sum_columns(a, rows, taps, steps, b + c * CPU_DOTS_STEP, 0, sums + c);
+      sum_columns(a, rows, taps, steps, b + c * CPU_DOTS_STEP, 0, start + c, sums + c);
 }
 
 // One function for each number of rows.
 #define HEIGHTS(X) X(1) X(2) X(3) X(4) X(5) X(6)
 
-#define SUM(rows)                                                              \
-  static void sum_##rows(const uint8_t *const *a, int64_t taps, int64_t steps, \
-                         const int8_t *b, uint8_t flip, int32_t *sums) {       \
-    sum_panel(a, rows, taps, steps, b, flip, sums);                            \
+#define SUM(rows)                                                                              \
+  static void sum_##rows(const uint8_t *const *a, int64_t taps, int64_t steps,                 \
+                         const int8_t *b, uint8_t flip, const int32_t *start, int32_t *sums) { \
+    sum_panel(a, rows, taps, steps, b, flip, start, sums);                                     \
   }
 HEIGHTS(SUM)
 
 void CPU_ISA_NAME(cpu_vec_dots)(const uint8_t *const *a, int32_t rows, int64_t taps,
-                                int64_t steps, const int8_t *b, uint8_t flip, int32_t *sums) {
+                                int64_t steps, const int8_t *b, uint8_t flip,
+                                const int32_t *start, int32_t *sums) {
 #define NAME(rows) sum_##rows,
   static void (*const by_rows[])(const uint8_t *const *, int64_t, int64_t, const int8_t *,
-                                 uint8_t, int32_t *) = {HEIGHTS(NAME)};
+                                 uint8_t, const int32_t *, int32_t *) = {HEIGHTS(NAME)};
   _Static_assert(sizeof by_rows / sizeof *by_rows == CPU_DOTS_ROWS, "one function per height");
-  by_rows[rows - 1](a, taps, steps, b, flip, sums);
+  by_rows[rows - 1](a, taps, steps, b, flip, start, sums);
 }
 
 #else
 
 void CPU_ISA_NAME(cpu_vec_dots)(const uint8_t *const *a, int32_t rows, int64_t taps,
-                                int64_t steps, const int8_t *b, uint8_t flip, int32_t *sums) {
+                                int64_t steps, const int8_t *b, uint8_t flip,
+                                const int32_t *start, int32_t *sums) {
   for (int32_t r = 0; r < rows; ++r, sums += CPU_DOTS_COLUMNS) {
     const int8_t *panel = b;
-    memset(sums, 0, CPU_DOTS_COLUMNS * sizeof *sums);
+    memcpy(sums, start, CPU_DOTS_COLUMNS * sizeof *sums);
     for (int64_t t = 0; t < taps; ++t)
       for (int64_t k = 0; k < steps * CPU_DOTS_STEP; k += CPU_DOTS_STEP) {
         const uint8_t *x = a[t * CPU_DOTS_ROWS + r] + k;

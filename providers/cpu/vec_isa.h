@@ -62,7 +62,8 @@ void CPU_ISA_NAME(cpu_vec_quantized_multiply)(const cpu_vec_quantized *q, uint8_
                                               const uint8_t *a, const uint8_t *b,
                                               int64_t a_step, int64_t b_step, int64_t count);
 void CPU_ISA_NAME(cpu_vec_dots)(const uint8_t *const *a, int32_t rows, int64_t taps,
-                                int64_t steps, const int8_t *b, uint8_t flip, int32_t *sums);
+                                int64_t steps, const int8_t *b, uint8_t flip,
+                                const int32_t *start, int32_t *sums);
 extern const cpu_quantize_fn CPU_ISA_NAME(cpu_vec_quantize)[OPS_TYPE_COUNT];
 extern const cpu_dequantize_fn CPU_ISA_NAME(cpu_vec_dequantize)[OPS_TYPE_COUNT];
 void CPU_ISA_NAME(cpu_vec_winograd_input)(const float *const *pixels, float *v, int64_t step,

@@ -57,9 +57,11 @@ static int32_t follow(bench *bench, double load_seconds, ops_error *error) {
 
 // ---- For people -----------------------------------------------------------------------------
 
-static void print_times(double load_seconds, double first, const double *sorted,
-                        uint64_t count) {
-  printf("load %.3f ms, first run %.3f ms\n", load_seconds * 1e3, first * 1e3);
+static void print_times(const bench *bench, double load_seconds, double first,
+                        const double *sorted, uint64_t count) {
+  printf("load %.3f ms\n", load_seconds * 1e3);
+  cli_print_load(bench->session, stdout);
+  printf("first run %.3f ms\n", first * 1e3);
   printf("%llu runs: median %.3f ms, fastest %.3f ms, 90 %% within %.3f ms, slowest %.3f ms\n",
          (unsigned long long)count, sorted[count / 2] * 1e3, sorted[0] * 1e3,
          sorted[(count - 1) * 9 / 10] * 1e3, sorted[count - 1] * 1e3);
@@ -73,7 +75,7 @@ static int32_t measure(bench *bench, double load_seconds, ops_error *error) {
   if (status == OPS_OK) status = run_times(bench, count, seconds, error);
   if (status == OPS_OK) {
     cli_sort_seconds(seconds, count);
-    print_times(load_seconds, first, seconds, count);
+    print_times(bench, load_seconds, first, seconds, count);
   }
   free(seconds);
   return status;

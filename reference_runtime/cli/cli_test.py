@@ -311,7 +311,7 @@ class Cli(unittest.TestCase):
 
     def test_explain(self):
         text = self.succeed("explain", MODELS / "conv_net" / "model.onnx", "--provider", MYNPU)
-        for part in ("passes\n", "constant_folding", "placement\n", "planned"):
+        for part in ("load\n", "open providers", "passes\n", "constant_folding", "placement\n", "planned"):
             self.assertIn(part, text)
         self.assertIn("not fused into Swish, only a less preferred provider claims it", text)
 

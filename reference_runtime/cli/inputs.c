@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/output.h"
 #include "cli/warmup.h"
 
 // What the model takes under that name; a tensor if it has no such input, which running says.
@@ -141,6 +142,7 @@ int32_t cli_open_session(const cli_options *options, opsrt_session **out_session
     settings.max_plans = (uint32_t)cli_warmup_count(options);
   OPS_RETURN_IF_ERROR(opsrt_session_create(&settings, out_session, error));
   log_passes(options, *out_session);
+  if (options->log_level < OPS_LOG_WARNING) cli_print_load(*out_session, stderr);
   return cli_warm_up(options, *out_session, error);
 }
 

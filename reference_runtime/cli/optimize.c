@@ -56,7 +56,8 @@ static void print_passes(const opsrt_session *session) {
   for (uint64_t i = 0; i < opsrt_pass_count(); ++i) {
     opsrt_pass pass;
     opsrt_pass_at(i, &pass);
-    printf("  %-24s %8" PRIu64 "\n", pass.name, opsrt_session_pass_hits(session, i));
+    printf("  %-24s %8" PRIu64 "  %9.3f ms\n", pass.name, opsrt_session_pass_hits(session, i),
+           (double)opsrt_session_pass_ns(session, i) * 1e-6);
   }
 }
 
@@ -77,6 +78,8 @@ int cli_explain(const cli_options *options) {
     return cli_fail("explain takes one model; see opsrun explain --help");
   if (cli_open_session(options, &session, &error) != OPS_OK)
     return cli_fail("%s", error.message);
+  printf("load\n");
+  cli_print_load(session, stdout);
   print_passes(session);
   print_notes(session, 1, "rewritten");
   print_notes(session, 0, "near misses");

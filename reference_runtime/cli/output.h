@@ -5,6 +5,7 @@
 #define RT_CLI_OUTPUT_H_
 
 #include <opsrt/opsrt.h>
+#include <stdio.h>
 
 // An error if something other than a file is at `path`: renaming would put a file in the place
 // of a device or a folder.
@@ -18,6 +19,8 @@ void cli_print_runs(double *seconds, uint64_t count);
 void cli_print_outputs(const opsrt_result *result);
 void cli_print_placement(const opsrt_session *session);
 void cli_print_memory(const opsrt_session *session);
+// A line for each phase of making the session.
+void cli_print_load(const opsrt_session *session, FILE *out);
 int32_t cli_print_times(opsrt_session *session, ops_error *error);
 
 #endif  // RT_CLI_OUTPUT_H_

@@ -52,6 +52,13 @@ void cli_print_outputs(const opsrt_result *result) {
   }
 }
 
+void cli_print_load(const opsrt_session *session, FILE *out) {
+  for (uint64_t i = 0; i < opsrt_session_load_phase_count(session); ++i) {
+    const opsrt_load_phase *phase = opsrt_session_load_phase(session, i);
+    fprintf(out, "  %-24s %9.3f ms\n", phase->name, (double)phase->ns * 1e-6);
+  }
+}
+
 // One line per node, then how many nodes each provider runs.
 void cli_print_placement(const opsrt_session *session) {
   const uint64_t count = opsrt_session_placement_count(session);

@@ -29,6 +29,7 @@ struct rt_pass_context {
   rt_graph *root;
   uint32_t pass;   // number of the one that runs now
   uint64_t *hits;  // of each pass
+  uint64_t *ns;    // of each pass
   struct rt_pass_misses *misses;
 };
 

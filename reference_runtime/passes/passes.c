@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "infer/infer.h"
 #include "passes/pass.h"
@@ -155,11 +156,18 @@ static int is_disabled(const rt_passes_options *options, const char *name) {
   return 0;
 }
 
+static uint64_t now_ns(void) {
+  struct timespec now = {0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static int32_t run_pass(rt_pass_context *context, uint32_t index, ops_error *error) {
-  const uint64_t before = context->hits[index];
+  const uint64_t before = context->hits[index], start_ns = now_ns();
   context->pass = index;
   forget_misses(&context->misses[index]);
   int32_t status = run_on(context, context->root, error);
+  context->ns[index] += now_ns() - start_ns;
   if (status == OPS_OK && context->options->verify && context->hits[index] != before)
     status = rt_graph_verify(context->root, error);
   return status == OPS_OK ? OPS_OK : ops_error_prefix(error, "pass %s", table[index].info.name);
@@ -235,14 +243,16 @@ static int32_t check_options(const rt_passes_options *options, ops_error *error)
 }
 
 int32_t rt_passes_run(rt_graph *graph, const rt_passes_options *options, uint64_t *out_hits,
-                      ops_error *error) {
-  uint64_t hits[PASS_COUNT] = {0};
+                      uint64_t *out_ns, ops_error *error) {
+  uint64_t hits[PASS_COUNT] = {0}, ns[PASS_COUNT] = {0};
   rt_pass_misses misses[PASS_COUNT] = {{0}};
-  rt_pass_context context = {.options = options, .root = graph, .hits = hits, .misses = misses};
+  rt_pass_context context = {
+      .options = options, .root = graph, .hits = hits, .ns = ns, .misses = misses};
   OPS_RETURN_IF_ERROR(check_options(options, error));
   const int32_t status = options->level > 0 ? run_all(&context, error) : OPS_OK;
   if (status == OPS_OK && options->note) tell_misses(&context);
   for (uint32_t i = 0; i < PASS_COUNT; ++i) forget_misses(&misses[i]);
   if (out_hits) memcpy(out_hits, hits, sizeof hits);
+  if (out_ns) memcpy(out_ns, ns, sizeof ns);
   return status;
 }

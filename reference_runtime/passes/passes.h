@@ -83,11 +83,12 @@ typedef struct rt_passes_options {
 } rt_passes_options;
 
 // Rewrites a graph whose types are inferred, bodies included, and infers anew. `out_hits`
-// receives the number of rewrites of each pass, rt_passes_count() of them; it may be NULL.
-// Fails with INVALID_ARGUMENT (an unknown pass or level; the message lists what there is),
-// OUT_OF_MEMORY, INTERNAL (a pass broke the graph; the message names it). After a failure the
-// graph is good for nothing but to be destroyed.
+// receives the number of rewrites of each pass, rt_passes_count() of them, `out_ns` the time
+// that each took without `verify`; both may be NULL. Fails with INVALID_ARGUMENT (an unknown
+// pass or level; the message lists what there is), OUT_OF_MEMORY, INTERNAL (a pass broke the
+// graph; the message names it). After a failure the graph is good for nothing but to be
+// destroyed.
 int32_t rt_passes_run(rt_graph *graph, const rt_passes_options *options, uint64_t *out_hits,
-                      ops_error *error);
+                      uint64_t *out_ns, ops_error *error);
 
 #endif  // RT_PASSES_PASSES_H_

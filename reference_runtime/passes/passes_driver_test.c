@@ -101,7 +101,8 @@ static rt_passes_options options_of(fixture *f) {
 
 static void run(fixture *f, const rt_passes_options *options) {
   ops_error error = OPS_ERROR_INIT;
-  if (rt_passes_run(f->graph, options, NULL, &error) != OPS_OK) fail_msg("%s", error.message);
+  if (rt_passes_run(f->graph, options, NULL, NULL, &error) != OPS_OK)
+    fail_msg("%s", error.message);
 }
 
 static void expect_graph(const rt_graph *graph, const char *expected) {
@@ -166,12 +167,14 @@ static void wrong_options_are_errors(void **state) {
   const char *const disabled[] = {"no_such_pass"};
   rt_passes_options options = options_of(f);
   options.level = 4;
-  assert_int_equal(rt_passes_run(f->graph, &options, NULL, &error), OPS_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(rt_passes_run(f->graph, &options, NULL, NULL, &error),
+                   OPS_ERROR_INVALID_ARGUMENT);
   assert_non_null(strstr(error.message, "expected 0 to 3"));
   options.level = 1;
   options.disabled = disabled;
   options.disabled_count = 1;
-  assert_int_equal(rt_passes_run(f->graph, &options, NULL, &error), OPS_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(rt_passes_run(f->graph, &options, NULL, NULL, &error),
+                   OPS_ERROR_INVALID_ARGUMENT);
   assert_non_null(strstr(error.message, "there is no pass 'no_such_pass'"));
   assert_non_null(strstr(error.message, "constant_folding"));
 }

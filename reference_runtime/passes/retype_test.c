@@ -87,7 +87,8 @@ static void optimize(rt_graph *graph, rt_passes_options options) {
   options.verify = 1;
   options.note = take_note;
   notes[0] = 0;
-  if (rt_passes_run(graph, &options, NULL, &error) != OPS_OK) fail_msg("%s", error.message);
+  if (rt_passes_run(graph, &options, NULL, NULL, &error) != OPS_OK)
+    fail_msg("%s", error.message);
 }
 
 static const rt_node *find(const rt_graph *graph, const char *op) {
@@ -174,7 +175,8 @@ static void a_precision_needs_level_2(void **state) {
   ops_error error = OPS_ERROR_INIT;
   rt_graph *graph = product_and_sum();
   const rt_passes_options options = {.level = 1, .precision = RT_PRECISION_MIXED};
-  assert_int_equal(rt_passes_run(graph, &options, NULL, &error), OPS_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(rt_passes_run(graph, &options, NULL, NULL, &error),
+                   OPS_ERROR_INVALID_ARGUMENT);
   assert_non_null(strstr(error.message, "level 2"));
   rt_graph_destroy(graph);
 }

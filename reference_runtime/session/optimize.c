@@ -165,8 +165,11 @@ int32_t rt_session_optimize(opsrt_session *session, const opsrt_session_options 
       .note = options->explain ? take_note : NULL,
       .note_user = session};
   session->hits = calloc(rt_passes_count(), sizeof *session->hits);
-  if (!session->hits) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a session");
-  const int32_t status = rt_passes_run(session->graph, &passes, session->hits, error);
+  session->pass_ns = calloc(rt_passes_count(), sizeof *session->pass_ns);
+  if (!session->hits || !session->pass_ns)
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a session");
+  const int32_t status =
+      rt_passes_run(session->graph, &passes, session->hits, session->pass_ns, error);
   rt_claims_finish(&lent.claims);
   return status == OPS_OK ? OPS_OK : ops_error_prefix(error, "optimizing the model");
 }
@@ -191,6 +194,18 @@ void opsrt_pass_at(uint64_t index, opsrt_pass *out_pass) {
 
 uint64_t opsrt_session_pass_hits(const opsrt_session *session, uint64_t index) {
   return index < rt_passes_count() ? session->hits[index] : 0;
+}
+
+uint64_t opsrt_session_pass_ns(const opsrt_session *session, uint64_t index) {
+  return index < rt_passes_count() ? session->pass_ns[index] : 0;
+}
+
+uint64_t opsrt_session_load_phase_count(const opsrt_session *session) {
+  return session->clock.count;
+}
+
+const opsrt_load_phase *opsrt_session_load_phase(const opsrt_session *session, uint64_t index) {
+  return index < session->clock.count ? &session->clock.phases[index] : NULL;
 }
 
 uint64_t opsrt_session_pass_note_count(const opsrt_session *session) {

@@ -95,16 +95,21 @@ static int32_t warm_up_static(opsrt_session *session, ops_error *error) {
 // From the model to the graph that is to be placed.
 static int32_t prepare(opsrt_session *session, const opsrt_session_options *options,
                        int keep_opsets, ops_error *error) {
+  rt_load_clock *clock = &session->clock;
+  rt_load_clock_start(clock);
   OPS_RETURN_IF_ERROR(
-      rt_session_load(&options->model, &session->model, &session->graph, error));
+      rt_session_load(&options->model, clock, &session->model, &session->graph, error));
   if (options->profile) OPS_RETURN_IF_ERROR(rt_profile_create(&session->profile, error));
   session->packed = ops_packed_store_create();
   if (!session->packed) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a session");
   OPS_RETURN_IF_ERROR(open_devices(session, options, error));
+  rt_load_clock_lap(clock, "open providers");
   OPS_RETURN_IF_ERROR(
       rt_custom_infer(session->graph, session->devices, session->device_count, error));
   OPS_RETURN_IF_ERROR(rt_gradient_expand(session->graph, error));
-  return rt_session_optimize(session, options, keep_opsets, error);
+  OPS_RETURN_IF_ERROR(rt_session_optimize(session, options, keep_opsets, error));
+  rt_load_clock_lap(clock, "optimize");
+  return OPS_OK;
 }
 
 static int32_t check_options(const opsrt_session_options *options, ops_error *error) {
@@ -124,6 +129,7 @@ static int32_t build(opsrt_session *session, const opsrt_session_options *option
   OPS_RETURN_IF_ERROR(rt_session_rewrite(session, options, error));
   OPS_RETURN_IF_ERROR(rt_session_place(session, session->graph, options->expand_functions,
                                        &session->partition, error));
+  rt_load_clock_lap(&session->clock, "place");
   const rt_executor_options executor = {
       .graph = session->graph,
       .partition = session->partition,
@@ -137,7 +143,9 @@ static int32_t build(opsrt_session *session, const opsrt_session_options *option
                  .shrink_after_run = options->shrink_after_run}};
   OPS_RETURN_IF_ERROR(rt_executor_create(&executor, &session->executor, error));
   OPS_RETURN_IF_ERROR(rt_session_describe(session, error));
-  return warm_up_static(session, error);
+  OPS_RETURN_IF_ERROR(warm_up_static(session, error));
+  rt_load_clock_lap(&session->clock, "plan and prepare");
+  return OPS_OK;
 }
 
 int32_t opsrt_session_create(const opsrt_session_options *options, opsrt_session **out_session,
@@ -177,6 +185,7 @@ void opsrt_session_destroy(opsrt_session *session) {
   rt_model_destroy(session->model);
   rt_bump_finish(&session->bump);
   free(session->hits);
+  free(session->pass_ns);
   free(session->notes);
   free(session);
 }

@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "partition/partition.h"
 #include "profile/profile.h"
+#include "session/load_clock.h"
 
 // What an instance's profile callback needs to know.
 typedef struct rt_session_sink {
@@ -43,16 +44,18 @@ struct opsrt_session {
   opsrt_info *outputs;
   opsrt_placement *placements;
   uint64_t placement_count;
-  uint64_t *hits;  // of each pass
+  uint64_t *hits;     // of each pass
+  uint64_t *pass_ns;  // of each pass
+  rt_load_clock clock;
   opsrt_pass_note *notes;
   uint64_t note_count, note_capacity;
   rt_bump bump;
 };
 
 // ---- model_source.c ----
-// Reads, checks and infers. Both outputs are the caller's.
-int32_t rt_session_load(const opsrt_model_source *source, rt_model **out_model,
-                        rt_graph **out_graph, ops_error *error);
+// Reads, checks and infers. Both outputs are the caller's; the phases go to `clock`.
+int32_t rt_session_load(const opsrt_model_source *source, rt_load_clock *clock,
+                        rt_model **out_model, rt_graph **out_graph, ops_error *error);
 
 // ---- place.c ----
 // Places a graph on the session's devices; may replace nodes of it. `expand_functions`: every

@@ -37,7 +37,9 @@ typedef struct opsrt_provider opsrt_provider;
 
 // Where a model comes from: a file, or bytes in memory.
 typedef struct opsrt_model_source {
-  const char *path;  // NULL: from `data`
+  // NULL: from `data`. The file is mapped while the session lives: it may be replaced by a
+  // rename, but not changed in place.
+  const char *path;
   const void *data;  // `size` bytes, not needed after the call
   uint64_t size;
   const char *base_dir;  // of external data for models from memory; NULL: refuse such models
@@ -157,6 +159,19 @@ void opsrt_pass_at(uint64_t index, opsrt_pass *out_pass);
 
 // How often pass `index` rewrote the model of this session.
 uint64_t opsrt_session_pass_hits(const opsrt_session *session, uint64_t index);
+
+// The time that pass `index` took, without proving its result (`explain`).
+uint64_t opsrt_session_pass_ns(const opsrt_session *session, uint64_t index);
+
+// A part of making the session, in the order of time: reading the file, checking it … preparing
+// kernels.
+typedef struct opsrt_load_phase {
+  const char *name;
+  uint64_t ns;
+} opsrt_load_phase;
+
+uint64_t opsrt_session_load_phase_count(const opsrt_session *session);
+const opsrt_load_phase *opsrt_session_load_phase(const opsrt_session *session, uint64_t index);
 
 // What a pass or a provider's rewrite rule did, or what it did not do because of the condition
 // that the text names. Only of sessions made with `explain`.

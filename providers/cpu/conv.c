@@ -65,6 +65,7 @@ static int32_t try_winograd(ops_kernel *kernel, const cpu_dnnl_conv *desc, conv_
   reply->workspace_size = cpu_winograd_workspace(kernel->device, &own->winograd);
   reply->workspace_alignment = 64;
   reply->implementation = (ops_str)OPS_STR("winograd 2x2 3x3");
+  ops_reply_set_unread(reply, CPU_DNNL_WEIGHTS_BIT);
   return OPS_OK;
 }
 

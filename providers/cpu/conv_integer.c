@@ -182,6 +182,7 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
       mine->shape.depth % CPU_DOTS_STEP == 0 && mine->shape.depth > 0 ? mine->shape.taps : 1;
   mine->source_last = cpu_is_last(request, own->at->x);
   mine->target_last = cpu_wants_last(request);
+  if (own->weights.memory) ops_reply_set_unread(reply, (uint64_t)1 << own->at->w);
   return lay_out(own, mine, reply, error);
 }
 

@@ -84,8 +84,8 @@ static void transform_panels(void *context, int64_t begin, int64_t end, int32_t 
 }
 
 static int32_t make_pack(const ops_device *device, const cpu_dnnl_conv *conv,
-                         const ops_constant *weights, cpu_winograd_pack *pack,
-                         ops_error *error) {
+                         const ops_constant *weights, const float *values,
+                         cpu_winograd_pack *pack, ops_error *error) {
   static const ops_str packing = OPS_STR("cpu/winograd 2x2 3x3");
   const int64_t panels = (conv->out_channels + WIDTH - 1) / WIDTH;
   const int64_t dims[4] = {panels, POINTS, conv->in_channels, WIDTH};
@@ -100,8 +100,7 @@ static int32_t make_pack(const ops_device *device, const cpu_dnnl_conv *conv,
                                                   OPS_MEMORY_HOST, bytes, 64, &pack->packed,
                                                   &memory, &fill, error));
   if (fill) {
-    transform t = {ops_tensor_data(&weights->dense.tensor), memory, conv->out_channels,
-                   conv->in_channels};
+    transform t = {values, memory, conv->out_channels, conv->in_channels};
     cpu_parallel(device, panels, cpu_grain(conv->in_channels * WIDTH * POINTS),
                  transform_panels, &t);
     device->api->packed_commit(device->host, pack->packed);
@@ -117,11 +116,11 @@ static int all_finite(const float *values, int64_t count) {
 }
 
 static int32_t find_pack(const ops_device *device, const cpu_dnnl_conv *conv,
-                         const ops_constant *weights, cpu_winograd_pack *pack,
-                         ops_error *error) {
+                         const ops_constant *weights, const float *values,
+                         cpu_winograd_pack *pack, ops_error *error) {
   int32_t status = OPS_OK;
   pthread_mutex_lock(&pack->mutex);
-  if (!pack->memory) status = make_pack(device, conv, weights, pack, error);
+  if (!pack->memory) status = make_pack(device, conv, weights, values, pack, error);
   pthread_mutex_unlock(&pack->mutex);
   return status;
 }
@@ -149,11 +148,10 @@ static int64_t choose_block(const cpu_winograd *w, int32_t workers) {
   return round_up((share + blocks - 1) / blocks, CPU_WINOGRAD_ROWS);
 }
 
-int32_t cpu_winograd_init(const ops_device *device, const cpu_dnnl_conv *conv,
-                          const ops_constant *weights, cpu_winograd_pack *pack,
-                          cpu_winograd *out_winograd, int *out_suits, ops_error *error) {
-  cpu_winograd *w = out_winograd;
-  const float *values = ops_tensor_data(&weights->dense.tensor);
+// `values`: the contents of the weights.
+static int32_t init(const ops_device *device, const cpu_dnnl_conv *conv,
+                    const ops_constant *weights, const float *values, cpu_winograd_pack *pack,
+                    cpu_winograd *w, int *out_suits, ops_error *error) {
   const int32_t workers = device->api->worker_count(device->host);
   *out_suits = all_finite(values, conv->out_channels * conv->in_channels * 9);
   if (!*out_suits) return OPS_OK;
@@ -171,9 +169,21 @@ int32_t cpu_winograd_init(const ops_device *device, const cpu_dnnl_conv *conv,
   // Transformed inputs, one panel of products, zeros in place of pixels outside.
   w->scratch = round_up(w->block * POINTS * (w->channels + WIDTH) + w->channels, 16);
   init_finish(&conv->post, &w->finish);
-  OPS_RETURN_IF_ERROR(find_pack(device, conv, weights, pack, error));
+  OPS_RETURN_IF_ERROR(find_pack(device, conv, weights, values, pack, error));
   w->weights = pack->memory;
   return OPS_OK;
+}
+
+int32_t cpu_winograd_init(const ops_device *device, const cpu_dnnl_conv *conv,
+                          const ops_constant *weights, cpu_winograd_pack *pack,
+                          cpu_winograd *out_winograd, int *out_suits, ops_error *error) {
+  const void *values;
+  void *copy;
+  OPS_RETURN_IF_ERROR(cpu_contents(device, weights, &values, &copy, error));
+  const int32_t status =
+      init(device, conv, weights, values, pack, out_winograd, out_suits, error);
+  cpu_free(device, copy);
+  return status;
 }
 
 uint64_t cpu_winograd_workspace(const ops_device *device, const cpu_winograd *winograd) {

@@ -160,6 +160,11 @@ static inline int64_t cpu_type_size(int32_t type) {
 // Zeroed memory of the host; NULL on exhaustion or size 0.
 void *cpu_alloc(const ops_device *device, uint64_t size);
 void cpu_free(const ops_device *device, void *memory);
+// The contents of a dense constant at an address that suits its elements, which those that a
+// node carries need not have: its own, or a copy, *out_copy, for cpu_free. What packs weights
+// reads them through this.
+int32_t cpu_contents(const ops_device *device, const ops_constant *constant,
+                     const void **out_data, void **out_copy, ops_error *error);
 
 static inline void cpu_parallel(const ops_device *device, int64_t count, int64_t grain,
                                 ops_parallel_body body, void *context) {

@@ -234,6 +234,27 @@ static dnnl_status_t execute_reorder(const cpu_dnnl *dnnl, const step *step,
   return status;
 }
 
+// Generated code reads floats at any address; what the compiler made of oneDNN's loops may not.
+static int reads_unaligned(const step *step) {
+  const char *name = "";
+  dnnl_primitive_desc_query(step->desc, dnnl_query_impl_info_str, 0, &name);
+  return strncmp(name, "jit:", 4) == 0;
+}
+
+static int32_t reorder_weights(const cpu_dnnl_plan *plan, const ops_constant *weights,
+                               int64_t first, void *to, ops_error *error) {
+  const step *step = &plan->steps[REORDER_WEIGHTS];
+  const void *from = ops_tensor_data(&weights->dense.tensor);
+  void *copy = NULL;
+  if (!reads_unaligned(step))
+    OPS_RETURN_IF_ERROR(cpu_contents(plan->device, weights, &from, &copy, error));
+  const dnnl_status_t status =
+      execute_reorder(plan->device->dnnl, step, &plan->descs[USER_WEIGHTS],
+                      (char *)from + (size_t)first * sizeof(float), &plan->descs[WEIGHTS], to);
+  cpu_free(plan->device, copy);
+  return check(status, "packing weights", error);
+}
+
 static int32_t fill_pack(const cpu_dnnl_plan *plan, const ops_constant *weights,
                          struct cpu_pack *pack, ops_error *error) {
   const ops_device *device = plan->device;
@@ -246,14 +267,12 @@ static int32_t fill_pack(const cpu_dnnl_plan *plan, const ops_constant *weights,
                                   dnnl_memory_desc_get_size(&plan->descs[WEIGHTS]), 64,
                                   &pack->packed, &pack->memory, &fill, error));
   if (!fill) return OPS_OK;
-  const dnnl_status_t status =
-      execute_reorder(device->dnnl, &plan->steps[REORDER_WEIGHTS], &plan->descs[USER_WEIGHTS],
-                      (float *)ops_tensor_data(&weights->dense.tensor) + pack->first,
-                      &plan->descs[WEIGHTS], pack->memory);
-  device->api->packed_commit(device->host, pack->packed);
-  if (status == dnnl_success) return OPS_OK;
-  device->api->packed_release(device->host, pack->packed);
-  return check(status, "packing weights", error);
+  const int32_t status = reorder_weights(plan, weights, pack->first, pack->memory, error);
+  if (status == OPS_OK)
+    device->api->packed_commit(device->host, pack->packed);
+  else
+    device->api->packed_release(device->host, pack->packed);
+  return status;
 }
 
 static int32_t find_pack(const cpu_dnnl_plan *plan, const ops_constant *weights, int64_t first,
@@ -598,6 +617,10 @@ void cpu_dnnl_plan_destroy(cpu_dnnl_plan *plan) {
 
 uint64_t cpu_dnnl_plan_workspace(const cpu_dnnl_plan *plan) {
   return plan->workspace;
+}
+
+int cpu_dnnl_plan_has_packed(const cpu_dnnl_plan *plan) {
+  return plan->packed != NULL;
 }
 
 ops_str cpu_dnnl_plan_name(const cpu_dnnl_plan *plan) {

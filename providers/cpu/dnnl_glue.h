@@ -89,6 +89,8 @@ void cpu_dnnl_plan_destroy(cpu_dnnl_plan *plan);  // accepts NULL
 
 // Bytes of workspace, to be aligned to 64.
 uint64_t cpu_dnnl_plan_workspace(const cpu_dnnl_plan *plan);
+// 1 if the weights are packed: a run does not read the operand.
+int cpu_dnnl_plan_has_packed(const cpu_dnnl_plan *plan);
 // oneDNN's name of the implementation; lives as long as the plan.
 ops_str cpu_dnnl_plan_name(const cpu_dnnl_plan *plan);
 

@@ -30,6 +30,7 @@ static void state_plan(const cpu_split *plan, ops_prepare_reply *reply) {
   reply->workspace_size = cpu_split_workspace(plan);
   reply->workspace_alignment = 64;
   reply->implementation = cpu_split_name(plan);
+  if (cpu_split_has_packed(plan)) ops_reply_set_unread(reply, CPU_DNNL_WEIGHTS_BIT);
 }
 
 int32_t cpu_dnnl_prepare_conv(cpu_dnnl_kernel *kernel, const cpu_dnnl_conv *conv,

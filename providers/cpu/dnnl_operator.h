@@ -9,6 +9,9 @@
 #include "chain.h"
 #include "dnnl_split.h"
 
+// In unread_inputs: the weights are the second input.
+#define CPU_DNNL_WEIGHTS_BIT ((uint64_t)1 << 1)
+
 typedef struct cpu_dnnl_kernel {
   ops_kernel base;
   const ops_constant *weights;  // NULL: they arrive with each run

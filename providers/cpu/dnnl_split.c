@@ -98,6 +98,12 @@ uint64_t cpu_split_workspace(const cpu_split *split) {
   return split->stride * (uint64_t)split->count;
 }
 
+int cpu_split_has_packed(const cpu_split *split) {
+  for (int32_t i = 0; i < split->count; ++i)
+    if (!cpu_dnnl_plan_has_packed(split->pieces[i].plan)) return 0;
+  return split->count > 0;
+}
+
 ops_str cpu_split_name(const cpu_split *split) {
   return cpu_dnnl_plan_name(split->pieces[0].plan);
 }

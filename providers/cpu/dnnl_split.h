@@ -39,6 +39,8 @@ void cpu_split_destroy(cpu_split *split);  // accepts NULL
 
 // Bytes of workspace, to be aligned to 64.
 uint64_t cpu_split_workspace(const cpu_split *split);
+// 1 if the weights are packed: a run does not read the operand.
+int cpu_split_has_packed(const cpu_split *split);
 // oneDNN's name of the implementation; lives as long as the split.
 ops_str cpu_split_name(const cpu_split *split);
 

@@ -103,6 +103,7 @@ static int32_t prepare_kernel(ops_kernel *kernel, const ops_prepare_request *req
   reply->workspace_alignment = 0;
   reply->workspace_memory_kind = OPS_MEMORY_HOST;
   reply->implementation = kernel->def->name;
+  ops_reply_set_unread(reply, 0);
   const int32_t status = cpu_prepare_any(kernel, request, prepared, reply, error);
   if (status != OPS_OK) {
     destroy_prepared(prepared);

@@ -250,6 +250,7 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   join_rows(mine);
   mine->moves_a = mine->a_type == OPS_TYPE_FLOAT || own->transposed[0];
   cpu_input_shape(request, form->a, &a);
+  if (own->weights.memory) ops_reply_set_unread(reply, (uint64_t)1 << form->b);
   return lay_out(own, mine, cpu_count(&a), reply, error);
 }
 

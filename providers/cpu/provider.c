@@ -82,7 +82,8 @@ static int32_t device_info(ops_device *device, ops_device_info *out_info, ops_er
                           .min_alignment = 64,
                           .peak_bytes_per_second = CPU_BYTES_PER_SECOND,
                           .features = device->vec->features,
-                          .feature_count = device->vec->feature_count};
+                          .feature_count = device->vec->feature_count,
+                          .flags = OPS_DEVICE_UNALIGNED_CONSTANTS};
   (void)error;
   info.struct_size = out_info->struct_size;
   info.driver_version = text_of(cpu_dnnl_version());

@@ -89,6 +89,8 @@ int32_t cpu_recurrent_lay_out(const cpu_recurrent *kernel, cpu_recurrent_prepare
                               sizes->item_bytes, &sizes->items_at, error));
   reply->workspace_size = total;
   reply->workspace_alignment = 64;
+  ops_reply_set_unread(reply, (kernel->w.constant ? (uint64_t)1 << CPU_RNN_W : 0) |
+                                  (kernel->r.constant ? (uint64_t)1 << CPU_RNN_R : 0));
   return OPS_OK;
 }
 
@@ -122,11 +124,19 @@ static int32_t pack_constant(const cpu_recurrent *kernel, const cpu_recurrent_pr
   OPS_RETURN_IF_ERROR(device->api->packed_acquire(
       device->host, weights->constant, (ops_str){name, (uint64_t)length}, OPS_MEMORY_HOST,
       (uint64_t)count * sizeof(float), 64, &weights->packed, &memory, &fill, error));
-  if (fill) {
-    pack(kernel, sizes, ops_tensor_data(&weights->constant->dense.tensor), k, memory);
-    device->api->packed_commit(device->host, weights->packed);
-  }
   weights->panels = memory;
+  if (!fill) return OPS_OK;
+  const void *matrix;
+  void *copy;
+  const int32_t status = cpu_contents(device, weights->constant, &matrix, &copy, error);
+  if (status != OPS_OK) {
+    device->api->packed_release(device->host, weights->packed);
+    weights->packed = NULL;
+    return status;
+  }
+  pack(kernel, sizes, matrix, k, memory);
+  cpu_free(device, copy);
+  device->api->packed_commit(device->host, weights->packed);
   return OPS_OK;
 }
 

@@ -30,6 +30,21 @@ int32_t cpu_invalid(const ops_kernel *kernel, ops_error *error, const char *form
   return OPS_ERROR_INVALID_ARGUMENT;
 }
 
+int32_t cpu_contents(const ops_device *device, const ops_constant *constant,
+                     const void **out_data, void **out_copy, ops_error *error) {
+  const ops_tensor *tensor = &constant->dense.tensor;
+  const void *data = ops_tensor_data(tensor);
+  *out_data = data;
+  *out_copy = NULL;
+  const int64_t size = cpu_type_size(tensor->type);
+  if (size <= 1 || (uintptr_t)data % (uintptr_t)size == 0) return OPS_OK;
+  *out_copy = cpu_alloc(device, tensor->byte_size);
+  if (!*out_copy)
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "cpu: no memory to pack weights");
+  *out_data = memcpy(*out_copy, data, tensor->byte_size);
+  return OPS_OK;
+}
+
 int32_t cpu_node_rank(const ops_node *node, uint64_t index) {
   const ops_operand *operand = ops_node_input(node, index);
   return operand ? operand->type->rank : -1;

@@ -93,6 +93,7 @@ static int32_t device_info(ops_device *device, ops_device_info *out_info, ops_er
       .driver_version = OPS_STR("0.1.0"),
       .fingerprint = OPS_STR("reference"),
       .min_alignment = 64,
+      .flags = OPS_DEVICE_UNALIGNED_CONSTANTS,
   };
   uint64_t size = out_info->struct_size < sizeof info ? out_info->struct_size : sizeof info;
   memcpy(out_info, &info, size);

@@ -98,7 +98,11 @@ static int32_t load_constants(rt_plan_cache *cache, rt_cached_plan *cached, ops_
   const rt_plan *plan = cached->plan;
   for (uint32_t i = 0; i < plan->buffer_count; ++i) {
     const rt_buffer *buffer = &plan->buffers[i];
-    if (buffer->storage == RT_STORAGE_CONSTANT && buffer->type->kind == OPS_VALUE_TENSOR)
+    if (buffer->storage != RT_STORAGE_CONSTANT || buffer->type->kind != OPS_VALUE_TENSOR)
+      continue;
+    if (buffer->unread)
+      cached->constants[i] = (void *)rt_value_constant(buffer->value)->data;
+    else
       OPS_RETURN_IF_ERROR(
           rt_weights_load(cache->weights, buffer, &cached->constants[i], error));
   }

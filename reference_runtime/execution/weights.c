@@ -6,6 +6,7 @@
 
 #include <ops_support/checked.h>
 #include <ops_support/error.h>
+#include <ops_support/tensor.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -76,8 +77,11 @@ void rt_weights_destroy(rt_weights *weights) {
 // 1 if the graph's own bytes serve as they are.
 static int serves_in_place(const rt_buffer *buffer, const void *data) {
   const uint64_t alignment = buffer->alignment ? buffer->alignment : 1;
+  const int32_t bits = ops_type_bits(buffer->type->type);
+  const uint64_t element = bits > 8 ? (uint64_t)bits / 8 : 1;
   return buffer->place == RT_PLACE_HOST && buffer->type->layout == OPS_LAYOUT_STRIDED &&
-         buffer->padding == 0 && (uintptr_t)data % alignment == 0;
+         buffer->padding == 0 && (uintptr_t)data % alignment == 0 &&
+         (uintptr_t)data % element == 0;
 }
 
 static int32_t reorder(rt_weights *weights, const rt_buffer *buffer, const rt_constant *source,
@@ -87,6 +91,9 @@ static int32_t reorder(rt_weights *weights, const rt_buffer *buffer, const rt_co
   OPS_RETURN_IF_ERROR(rt_views_constant(weights->views, buffer->value, &view, error));
   ops_arg from = {
       .kind = OPS_ARG_TENSOR, .memory_kind = OPS_MEMORY_HOST, .tensor = view->dense.tensor};
+  const void *data = NULL;
+  OPS_RETURN_IF_ERROR(rt_constant_aligned(source, &data, error));
+  from.tensor.memory = (void *)data;
   ops_arg to = {.kind = OPS_ARG_TENSOR,
                 .memory_kind = rt_place_kind(buffer->place),
                 .tensor = {.dims = source->dims,
@@ -117,8 +124,10 @@ static int32_t load(rt_weights *weights, const rt_buffer *buffer, weight *entry,
   entry->size = size;
   if (buffer->type->layout != OPS_LAYOUT_STRIDED)
     return reorder(weights, buffer, source, entry->memory, error);
-  return rt_places_copy(weights->places, RT_PLACE_HOST, source->data, 0, buffer->place,
-                        entry->memory, 0, buffer->bytes, error);
+  const int32_t status = rt_places_copy(weights->places, RT_PLACE_HOST, source->data, 0,
+                                        buffer->place, entry->memory, 0, buffer->bytes, error);
+  rt_constant_forget(source);
+  return status;
 }
 
 // What a body captures is loaded once for all bodies.

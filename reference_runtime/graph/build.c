@@ -96,6 +96,9 @@ static int32_t convert_type(rt_builder *b, rt_graph *graph, const rt_model_type 
 
 int32_t rt_constant_from_tensor(const rt_model_tensor *tensor, rt_constant **out_constant,
                                 ops_error *error) {
+  if (tensor->is_mapped)
+    return rt_constant_map(tensor->elem_type, tensor->rank, tensor->dims, tensor->data,
+                           tensor->size, out_constant, error);
   return rt_constant_borrow(tensor->elem_type, tensor->rank, tensor->dims, tensor->data,
                             tensor->size, tensor->strings, NULL, NULL, out_constant, error);
 }

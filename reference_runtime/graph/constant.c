@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/pages.h"
+
 #define DATA_ALIGNMENT 64u
 
 typedef struct constant_box {
@@ -22,6 +24,8 @@ typedef struct constant_box {
   void *text;   // bytes of owned strings
   rt_constant_free_fn free_fn;
   void *user;
+  int mapped;
+  _Atomic(void *) aligned;  // copy of data at an address that suits the elements
 } constant_box;
 
 typedef struct elem_info {
@@ -179,6 +183,14 @@ int32_t rt_constant_borrow(int32_t elem_type, int32_t rank, const int64_t *dims,
   return OPS_OK;
 }
 
+int32_t rt_constant_map(int32_t elem_type, int32_t rank, const int64_t *dims, const void *data,
+                        uint64_t size, rt_constant **out_constant, ops_error *error) {
+  OPS_RETURN_IF_ERROR(rt_constant_borrow(elem_type, rank, dims, data, size, NULL, NULL, NULL,
+                                         out_constant, error));
+  ((constant_box *)*out_constant)->mapped = 1;
+  return OPS_OK;
+}
+
 int32_t rt_constant_create_sparse(int32_t rank, const int64_t *dims, const rt_sparse *sparse,
                                   rt_constant **out_constant, ops_error *error) {
   constant_box *box;
@@ -212,9 +224,38 @@ void rt_constant_release(rt_constant *constant) {
   rt_constant_release(box->sparse.indices);
   rt_constant_release(box->sparse.row_offsets);
   if (box->free_fn) box->free_fn(box->user);
+  free(box->aligned);
   free(box->owned);
   free(box->text);
   free(box);
+}
+
+// --- Addresses -------------------------------------------------------------------------------
+
+int32_t rt_constant_aligned(const rt_constant *constant, const void **out_data,
+                            ops_error *error) {
+  constant_box *box = (constant_box *)constant;
+  const uint32_t bits = elem_infos[constant->elem_type].bits;
+  uint64_t padded = 0;
+  *out_data = constant->data;
+  if (bits <= 8 || (uintptr_t)constant->data % (bits / 8) == 0) return OPS_OK;
+  *out_data = atomic_load_explicit(&box->aligned, memory_order_acquire);
+  if (*out_data) return OPS_OK;
+  void *copy = ops_checked_align(constant->size, DATA_ALIGNMENT, &padded)
+                   ? aligned_alloc(DATA_ALIGNMENT, padded)
+                   : NULL;
+  if (!copy) return no_memory(constant->size, error);
+  memcpy(copy, constant->data, constant->size);
+  rt_constant_forget(constant);
+  void *first = NULL;
+  if (!atomic_compare_exchange_strong(&box->aligned, &first, copy)) free(copy);
+  *out_data = first ? first : copy;
+  return OPS_OK;
+}
+
+void rt_constant_forget(const rt_constant *constant) {
+  const constant_box *box = (const constant_box *)constant;
+  if (box->mapped) rt_model_pages_forget(constant->data, constant->size);
 }
 
 void *rt_constant_mutable_data(rt_constant *constant) {
@@ -289,18 +330,23 @@ int64_t rt_constant_read_ints(const rt_constant *constant, int64_t *out_values,
 
 static int read_float(const rt_constant *constant, int64_t i, double *out_value) {
   int64_t integer;
+  float single;
+  uint16_t half;
   switch (constant->elem_type) {
     case OPS_TYPE_FLOAT:
-      *out_value = ((const float *)constant->data)[i];
+      memcpy(&single, (const char *)constant->data + i * 4, sizeof single);
+      *out_value = single;
       return 1;
     case OPS_TYPE_DOUBLE:
-      *out_value = ((const double *)constant->data)[i];
+      memcpy(out_value, (const char *)constant->data + i * 8, sizeof *out_value);
       return 1;
     case OPS_TYPE_FLOAT16:
-      *out_value = (double)ops_half_to_float(((const uint16_t *)constant->data)[i]);
+      memcpy(&half, (const char *)constant->data + i * 2, sizeof half);
+      *out_value = (double)ops_half_to_float(half);
       return 1;
     case OPS_TYPE_BFLOAT16:
-      *out_value = (double)ops_bfloat16_to_float(((const uint16_t *)constant->data)[i]);
+      memcpy(&half, (const char *)constant->data + i * 2, sizeof half);
+      *out_value = (double)ops_bfloat16_to_float(half);
       return 1;
     default:
       if (!read_int(constant, i, &integer)) return 0;

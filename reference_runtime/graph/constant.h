@@ -26,7 +26,9 @@ typedef struct rt_sparse {
   rt_constant *row_offsets;  // NULL for COO
 } rt_sparse;
 
-// Read-only. Data are in host layout: row-major, little-endian, narrow types packed.
+// Read-only. Data are in host layout: row-major, little-endian, narrow types packed. Large
+// floating-point data in a mapped file may lie at any address: they are read by memcpy, or
+// through rt_constant_aligned.
 struct rt_constant {
   int32_t elem_type;  // OPS_TYPE_*
   int32_t rank;
@@ -61,6 +63,10 @@ int32_t rt_constant_borrow(int32_t elem_type, int32_t rank, const int64_t *dims,
                            const void *data, uint64_t size, const ops_str *strings,
                            rt_constant_free_fn free_fn, void *user, rt_constant **out_constant,
                            ops_error *error);
+// The same for data in a file that is mapped read-only, of which rt_constant_forget may be
+// told.
+int32_t rt_constant_map(int32_t elem_type, int32_t rank, const int64_t *dims, const void *data,
+                        uint64_t size, rt_constant **out_constant, ops_error *error);
 // Takes over the references in *sparse on success. dims: of the dense tensor it stands for.
 int32_t rt_constant_create_sparse(int32_t rank, const int64_t *dims, const rt_sparse *sparse,
                                   rt_constant **out_constant, ops_error *error);
@@ -72,6 +78,15 @@ int32_t rt_constant_write_out(const rt_constant *sparse, rt_constant **out_dense
 
 rt_constant *rt_constant_retain(rt_constant *constant);
 void rt_constant_release(rt_constant *constant);  // NULL is fine
+
+// Data at an address that suits the elements: `data`, or a copy made once, which lives as long
+// as the constant. Thread-safe.
+int32_t rt_constant_aligned(const rt_constant *constant, const void **out_data,
+                            ops_error *error);
+
+// Says that the data will hardly be read again: those of a mapped file leave memory, to be
+// fetched again if they are read after all. Thread-safe.
+void rt_constant_forget(const rt_constant *constant);
 
 // For filling a constant just created by rt_constant_create and not yet shared.
 void *rt_constant_mutable_data(rt_constant *constant);

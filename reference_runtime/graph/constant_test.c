@@ -10,7 +10,9 @@
 #include <cmocka.h>
 // clang-format on
 #include <ops_support/error.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "graph/constant.h"
 
@@ -218,8 +220,43 @@ static void what_cannot_be_written_out_is_refused(void **state) {
   }
 }
 
+// Three pages of a mapped file that hold floats at an odd address.
+static void mapped_data_come_back(void **state) {
+  (void)state;
+  enum { kBytes = 12288, kCount = 3000 };
+  const int64_t dims[] = {kCount};
+  static double values[kCount];
+  FILE *file = tmpfile();
+  assert_non_null(file);
+  assert_int_equal(fputc(0, file), 0);
+  for (int i = 0; i < kCount; ++i) {
+    const float number = (float)i;
+    assert_int_equal(fwrite(&number, sizeof number, 1, file), 1);
+  }
+  fflush(file);
+  char *bytes = mmap(NULL, kBytes, PROT_READ, MAP_PRIVATE, fileno(file), 0);
+  assert_ptr_not_equal(bytes, MAP_FAILED);
+  rt_constant *constant;
+  const void *aligned = NULL, *again = NULL;
+  assert_int_equal(rt_constant_map(OPS_TYPE_FLOAT, 1, dims, bytes + 1, kCount * sizeof(float),
+                                   &constant, NULL),
+                   OPS_OK);
+  rt_constant_forget(constant);
+  assert_int_equal(rt_constant_read_floats(constant, values, kCount), kCount);
+  for (int i = 0; i < kCount; ++i) assert_true(values[i] == i);
+  assert_int_equal(rt_constant_aligned(constant, &aligned, NULL), OPS_OK);
+  assert_int_equal(rt_constant_aligned(constant, &again, NULL), OPS_OK);
+  assert_ptr_equal(aligned, again);
+  assert_int_equal((uintptr_t)aligned % sizeof(float), 0);
+  assert_memory_equal(aligned, bytes + 1, kCount * sizeof(float));
+  rt_constant_release(constant);
+  munmap(bytes, kBytes);
+  fclose(file);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(mapped_data_come_back),
       cmocka_unit_test(owns_a_copy),
       cmocka_unit_test(borrows_until_the_last_release),
       cmocka_unit_test(reads_halves),

@@ -8,16 +8,19 @@
 
 #include "model/arena.h"
 #include "model/external.h"
+#include "model/file.h"
 #include "model/model.h"
 #include "onnx-ml.pb-c.h"
 
 typedef struct rt_model_decoder {
   rt_model_arena arena;
   rt_model_external external;
+  rt_model_file file;  // mapped; data NULL: raw data were copied out of the bytes
   ops_error *error;
 } rt_model_decoder;
 
-// Checks and unpacks `size` bytes into the arena; the message needs no freeing.
+// Checks and unpacks `size` bytes into the arena; the message needs no freeing. If they are
+// those of decoder->file, raw_data fields hold an rt_model_wire_raw in place of their contents.
 int32_t rt_model_unpack(rt_model_decoder *decoder, const ProtobufCMessageDescriptor *type,
                         const void *data, uint64_t size, ProtobufCMessage **out_message);
 

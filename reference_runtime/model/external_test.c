@@ -52,9 +52,9 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
   (void)state;
-  static const char *const names[] = {"weights.bin", "empty.bin",  "sub/inner.bin",
-                                      "inner_link",  "outer_link", "outer_folder",
-                                      "model.onnx"};
+  static const char *const names[] = {"weights.bin", "empty.bin",   "sub/inner.bin",
+                                      "inner_link",  "outer_link",  "outer_folder",
+                                      "model.onnx",  "weights.onnx"};
   char path[256];
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
     snprintf(path, sizeof path, "%s/%s", folder, names[i]);
@@ -218,8 +218,71 @@ static void maps_a_file_once(void **state) {
   rt_model_destroy(model);
 }
 
+#define WEIGHTS 2000
+
+// A model with a tensor of WEIGHTS numbers 0, 1, … in raw_data, loaded from its file.
+static rt_model *load_weights(const char *name, int32_t type, const void *data, size_t size,
+                              uint64_t max_memory) {
+  const int64_t count = WEIGHTS;
+  pb graph = {0}, tensor = pb_tensor(name, type, 1, &count);
+  pb_add_bytes(&tensor, 9, data, size);
+  pb_add_message(&graph, 5, tensor);
+  pb bytes = pb_model(graph, 13);
+  write_file("weights.onnx", bytes.data, bytes.size);
+  free(bytes.data);
+  char path[256];
+  snprintf(path, sizeof path, "%s/weights.onnx", folder);
+  ops_error error = OPS_ERROR_INIT;
+  rt_model *model = NULL;
+  const rt_model_options options = {.max_memory = max_memory};
+  if (rt_model_load_file(path, &options, &model, &error) != OPS_OK)
+    fail_msg("%s", error.message);
+  return model;
+}
+
+// Names of other lengths shift the data. Weights are not counted as memory, wherever they lie.
+static void weights_stay_in_the_file(void **state) {
+  (void)state;
+  static const char *const names[] = {"w", "ww", "www", "wwww"};
+  static float numbers[WEIGHTS];
+  uint32_t remainders = 0;
+  for (int i = 0; i < WEIGHTS; ++i) numbers[i] = (float)i;
+  for (int i = 0; i < 4; ++i) {
+    rt_model *model =
+        load_weights(names[i], OPS_TYPE_FLOAT, numbers, sizeof numbers, (uint64_t)66 << 10);
+    const rt_model_tensor *t = &model->graph.initializers[0];
+    assert_int_equal(t->is_mapped, 1);
+    assert_int_equal(t->size, sizeof numbers);
+    assert_memory_equal(t->data, numbers, sizeof numbers);
+    remainders |= 1u << (uintptr_t)t->data % 4;
+    rt_model_destroy(model);
+  }
+  assert_int_equal(remainders, 15);
+}
+
+// Whole numbers are read by their type in many places: they are aligned, if need be by a copy.
+static void integers_are_aligned(void **state) {
+  (void)state;
+  static const char *const names[] = {"w",     "ww",     "www",     "wwww",
+                                      "wwwww", "wwwwww", "w7wwwww", "w8wwwwww"};
+  static int64_t numbers[WEIGHTS];
+  int mapped = 0;
+  for (int i = 0; i < WEIGHTS; ++i) numbers[i] = i;
+  for (int i = 0; i < 8; ++i) {
+    rt_model *model = load_weights(names[i], OPS_TYPE_INT64, numbers, sizeof numbers, 0);
+    const rt_model_tensor *t = &model->graph.initializers[0];
+    assert_int_equal((uintptr_t)t->data % sizeof *numbers, 0);
+    assert_memory_equal(t->data, numbers, sizeof numbers);
+    mapped += t->is_mapped;
+    rt_model_destroy(model);
+  }
+  assert_int_equal(mapped, 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(weights_stay_in_the_file),
+      cmocka_unit_test(integers_are_aligned),
       cmocka_unit_test(maps_ranges),
       cmocka_unit_test(copies_unaligned_data),
       cmocka_unit_test(refuses_ranges_outside),

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/pages.h"
+
 static int32_t map_open_file(int fd, const char *path, uint64_t max_size, rt_model_file *out,
                              ops_error *error) {
   struct stat info;
@@ -49,6 +51,13 @@ int32_t rt_model_file_map(const char *path, uint64_t max_size, rt_model_file *ou
 void rt_model_file_unmap(rt_model_file *file) {
   if (file->data) munmap((void *)file->data, (size_t)file->size);
   *file = (rt_model_file){NULL, 0};
+}
+
+void rt_model_pages_forget(const void *data, uint64_t size) {
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  const uintptr_t begin = ((uintptr_t)data + page - 1) / page * page;
+  const uintptr_t end = ((uintptr_t)data + size) / page * page;
+  if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
 char *rt_model_file_folder(const char *path) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loading: bytes are checked as protobuf (wire.c), unpacked by protobuf-c into the model's
-// arena, and decoded from there (decode.c).
+// arena, and decoded from there (decode.c). A file stays mapped and its weights stay where they
+// lie: protobuf-c, which copies what it is given, gets an outline without them.
 #include <inttypes.h>
 #include <ops_support/error.h>
 #include <stdlib.h>
@@ -24,11 +25,8 @@ static void arena_free(void *arena, void *pointer) {
   rt_model_arena_free(arena, pointer);
 }
 
-int32_t rt_model_unpack(rt_model_decoder *decoder, const ProtobufCMessageDescriptor *type,
-                        const void *data, uint64_t size, ProtobufCMessage **out_message) {
-  static const uint8_t kNothing[1];
-  const uint8_t *bytes = data ? data : kNothing;
-  OPS_RETURN_IF_ERROR(rt_model_wire_check(type, bytes, size, decoder->error));
+static int32_t unpack(rt_model_decoder *decoder, const ProtobufCMessageDescriptor *type,
+                      const uint8_t *bytes, uint64_t size, ProtobufCMessage **out_message) {
   ProtobufCAllocator allocator = {arena_alloc, arena_free, &decoder->arena};
   *out_message = protobuf_c_message_unpack(type, &allocator, (size_t)size, bytes);
   if (*out_message) return OPS_OK;
@@ -36,6 +34,25 @@ int32_t rt_model_unpack(rt_model_decoder *decoder, const ProtobufCMessageDescrip
   return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
                        "the bytes are not a valid %s; the file is damaged or not ONNX",
                        type->short_name);
+}
+
+static int32_t unpack_outline(rt_model_decoder *decoder, const ProtobufCMessageDescriptor *type,
+                              const uint8_t *bytes, uint64_t size,
+                              ProtobufCMessage **out_message) {
+  rt_model_outline outline;
+  int32_t status = rt_model_wire_outline(type, bytes, size, &outline, decoder->error);
+  if (status == OPS_OK) status = unpack(decoder, type, outline.data, outline.size, out_message);
+  free(outline.data);
+  return status;
+}
+
+int32_t rt_model_unpack(rt_model_decoder *decoder, const ProtobufCMessageDescriptor *type,
+                        const void *data, uint64_t size, ProtobufCMessage **out_message) {
+  static const uint8_t kNothing[1];
+  const uint8_t *bytes = data ? data : kNothing;
+  if (decoder->file.data) return unpack_outline(decoder, type, bytes, size, out_message);
+  OPS_RETURN_IF_ERROR(rt_model_wire_check(type, bytes, size, decoder->error));
+  return unpack(decoder, type, bytes, size, out_message);
 }
 
 static int32_t load_into(loaded_model *loaded, const void *data, uint64_t size) {
@@ -46,9 +63,9 @@ static int32_t load_into(loaded_model *loaded, const void *data, uint64_t size) 
                                &loaded->model);
 }
 
-int32_t rt_model_load_bytes(const void *data, uint64_t size, const char *base_dir,
-                            const rt_model_options *options, rt_model **out_model,
-                            ops_error *error) {
+// Takes over `file`, if it is not NULL: the bytes are its.
+static int32_t load(const void *data, uint64_t size, rt_model_file *file, const char *base_dir,
+                    const rt_model_options *options, rt_model **out_model, ops_error *error) {
   *out_model = NULL;
   if (size == 0)
     return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
@@ -65,6 +82,10 @@ int32_t rt_model_load_bytes(const void *data, uint64_t size, const char *base_di
   rt_model_arena_init(&loaded->decoder.arena, limit ? limit : RT_MODEL_DEFAULT_MAX_MEMORY);
   loaded->decoder.external.base_dir = base_dir;
   loaded->decoder.error = error;
+  if (file) {
+    loaded->decoder.file = *file;
+    *file = (rt_model_file){NULL, 0};
+  }
   const int32_t status = load_into(loaded, data, size);
   loaded->decoder.external.base_dir = NULL;
   loaded->decoder.error = NULL;
@@ -73,6 +94,12 @@ int32_t rt_model_load_bytes(const void *data, uint64_t size, const char *base_di
   else
     rt_model_destroy(&loaded->model);
   return status;
+}
+
+int32_t rt_model_load_bytes(const void *data, uint64_t size, const char *base_dir,
+                            const rt_model_options *options, rt_model **out_model,
+                            ops_error *error) {
+  return load(data, size, NULL, base_dir, options, out_model, error);
 }
 
 int32_t rt_model_load_file(const char *path, const rt_model_options *options,
@@ -86,7 +113,7 @@ int32_t rt_model_load_file(const char *path, const rt_model_options *options,
     status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a path");
     goto cleanup;
   }
-  status = rt_model_load_bytes(file.data, file.size, folder, options, out_model, error);
+  status = load(file.data, file.size, &file, folder, options, out_model, error);
   if (status != OPS_OK) ops_error_prefix(error, "%s", path);
 cleanup:
   free(folder);
@@ -99,5 +126,6 @@ void rt_model_destroy(rt_model *model) {
   loaded_model *loaded = (loaded_model *)model;
   rt_model_external_finish(&loaded->decoder.external);
   rt_model_arena_finish(&loaded->decoder.arena);
+  rt_model_file_unmap(&loaded->decoder.file);
   free(loaded);
 }

@@ -72,9 +72,13 @@ typedef struct rt_model_value_info {
 
 // --- Tensors -------------------------------------------------------------------------------
 
+#define RT_MODEL_UNALIGNED_BYTES ((uint64_t)4096)
+
 // Dense data in host layout: little-endian, row-major, narrow types packed as <ops/types.h>
-// says, unused bits of the last byte unspecified. `data` is aligned to the element's size (at
-// most 16) and is NULL only if `size` is 0. Strings are in `strings`, with `data` NULL.
+// says, unused bits of the last byte unspecified. `data` is NULL only if `size` is 0, and
+// aligned to the element's size (at most 16), but for floating-point data of
+// RT_MODEL_UNALIGNED_BYTES and more in a mapped file. Strings are in `strings`, with `data`
+// NULL.
 typedef struct rt_model_tensor {
   ops_str name;
   int32_t elem_type;  // OPS_TYPE_*
@@ -232,10 +236,10 @@ typedef struct rt_model_options {
 } rt_model_options;
 
 // Reads a model from a file. External data is looked for in the file's folder and below it, and
-// is mapped: such files must not be truncated while the model lives, nor `path` during the
-// call. `options` may be NULL. Fails with IO (file cannot be read), INVALID_MODEL (what the
-// bytes say is wrong), UNSUPPORTED (newer IR version or element type), OUT_OF_MEMORY;
-// *out_model is then NULL.
+// is mapped, as is the file itself: none of them may be changed in place while the model lives
+// (replacing one by a rename is fine). `options` may be NULL. Fails with IO (file cannot be
+// read), INVALID_MODEL (what the bytes say is wrong), UNSUPPORTED (newer IR version or element
+// type), OUT_OF_MEMORY; *out_model is then NULL.
 int32_t rt_model_load_file(const char *path, const rt_model_options *options,
                            rt_model **out_model, ops_error *error);
 

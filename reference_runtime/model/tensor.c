@@ -2,7 +2,9 @@
 //
 // TensorProto -> rt_model_tensor: finds where the data is, checks that it is as large as the
 // shape says, and gives it the layout of the host. Raw bytes, and typed fields whose elements
-// already have the right width, are used in place; other typed fields are narrowed once.
+// already have the right width, are used in place; other typed fields are narrowed once. What
+// lies in a mapped file at an address that does not suit its elements is copied, but for large
+// floating-point data: those are weights, which most kernels read once, to pack them.
 #include <errno.h>
 #include <inttypes.h>
 #include <ops_support/checked.h>
@@ -11,6 +13,7 @@
 #include <string.h>
 
 #include "model/decode.h"
+#include "model/wire.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensor data is used in place");
 
@@ -138,15 +141,50 @@ static int32_t decode_typed(rt_model_decoder *decoder, const Onnx__TensorProto *
 
 // --- Raw and external data -----------------------------------------------------------------
 
+// The contents of raw_data, in the message or in the mapped file.
+static ops_str raw_of(const rt_model_decoder *decoder, const Onnx__TensorProto *proto) {
+  const ProtobufCBinaryData *field = &proto->raw_data;
+  if (!decoder->file.data || !proto->has_raw_data)
+    return (ops_str){(const char *)field->data, field->len};
+  rt_model_wire_raw raw;
+  memcpy(&raw, field->data, sizeof raw);
+  return (ops_str){(const char *)decoder->file.data + raw.offset, raw.size};
+}
+
+static int is_floating(int32_t elem_type) {
+  const uint64_t floating = OPS_TYPE_BIT(OPS_TYPE_FLOAT) | OPS_TYPE_BIT(OPS_TYPE_DOUBLE) |
+                            OPS_TYPE_BIT(OPS_TYPE_FLOAT16) | OPS_TYPE_BIT(OPS_TYPE_BFLOAT16);
+  return (floating & OPS_TYPE_BIT(elem_type)) != 0;
+}
+
+// Uses data of a mapped file where they lie, or copies them.
+static int32_t place_mapped(rt_model_decoder *decoder, const void *data, rt_model_tensor *out) {
+  const uint32_t bits = rt_model_elem_type_bits(out->elem_type);
+  const int is_aligned = bits <= 8 || (uintptr_t)data % (bits / 8) == 0;
+  if (is_aligned || (out->size >= RT_MODEL_UNALIGNED_BYTES && is_floating(out->elem_type))) {
+    out->data = data;
+    out->is_mapped = 1;
+    return OPS_OK;
+  }
+  void *copy = rt_model_arena_alloc(&decoder->arena, out->size);
+  if (!copy) return rt_model_decoder_no_memory(decoder);
+  memcpy(copy, data, (size_t)out->size);
+  out->data = copy;
+  return OPS_OK;
+}
+
 static int32_t decode_raw(rt_model_decoder *decoder, const Onnx__TensorProto *proto,
                           rt_model_tensor *out) {
-  if (proto->raw_data.len != out->size)
+  const ops_str raw = raw_of(decoder, proto);
+  if (raw.size != out->size)
     return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "raw_data has %zu bytes; expected %" PRIu64 " for %" PRId64
+                         "raw_data has %" PRIu64 " bytes; expected %" PRIu64 " for %" PRId64
                          " elements of type %s",
-                         proto->raw_data.len, out->size, out->element_count,
+                         raw.size, out->size, out->element_count,
                          rt_model_elem_type_name(out->elem_type));
-  out->data = out->size ? proto->raw_data.data : NULL;
+  if (out->size == 0) return OPS_OK;
+  if (decoder->file.data) return place_mapped(decoder, raw.data, out);
+  out->data = raw.data;
   return OPS_OK;
 }
 
@@ -173,22 +211,6 @@ static int32_t external_number(rt_model_decoder *decoder, const Onnx__TensorProt
                        text);
 }
 
-// Data that is not aligned to its elements is copied, everything else is used where it lies.
-static int32_t place_external(rt_model_decoder *decoder, const uint8_t *data,
-                              rt_model_tensor *out) {
-  const uint32_t bits = rt_model_elem_type_bits(out->elem_type);
-  if (bits <= 8 || (uintptr_t)data % (bits / 8) == 0) {
-    out->data = data;
-    out->is_mapped = 1;
-    return OPS_OK;
-  }
-  void *copy = rt_model_arena_alloc(&decoder->arena, out->size);
-  if (!copy) return rt_model_decoder_no_memory(decoder);
-  memcpy(copy, data, (size_t)out->size);
-  out->data = copy;
-  return OPS_OK;
-}
-
 static int32_t decode_external(rt_model_decoder *decoder, const Onnx__TensorProto *proto,
                                rt_model_tensor *out) {
   const char *location = external_entry(proto, "location");
@@ -213,7 +235,7 @@ static int32_t decode_external(rt_model_decoder *decoder, const Onnx__TensorProt
                          " bytes, but the file '%s' has %" PRIu64
                          "; the file is truncated or belongs to another model",
                          offset, length, location, file_size);
-  return out->size ? place_external(decoder, data + offset, out) : OPS_OK;
+  return out->size ? place_mapped(decoder, data + offset, out) : OPS_OK;
 }
 
 // --- Whole tensors -------------------------------------------------------------------------
@@ -260,8 +282,8 @@ static int32_t size_of_elements(rt_model_decoder *decoder, rt_model_tensor *out)
 static int32_t check_places(rt_model_decoder *decoder, const Onnx__TensorProto *proto,
                             const rt_model_tensor *tensor) {
   const int external = proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-  const int raw =
-      proto->has_raw_data && (proto->raw_data.len > 0 || tensor->element_count == 0);
+  const uint64_t raw_size = raw_of(decoder, proto).size;
+  const int raw = proto->has_raw_data && (raw_size > 0 || tensor->element_count == 0);
   const int own_field = kTyped[tensor->elem_type].field;
   for (int field = 0; field < kFieldCount; ++field) {
     if (view_field(proto, field).count == 0) continue;
@@ -273,11 +295,11 @@ static int32_t check_places(rt_model_decoder *decoder, const Onnx__TensorProto *
                                     : kFieldNames[own_field],
                            rt_model_elem_type_name(tensor->elem_type));
   }
-  if ((external && raw && proto->raw_data.len > 0) ||
-      (tensor->elem_type == OPS_TYPE_STRING && (external || proto->raw_data.len > 0)))
+  if ((external && raw && raw_size > 0) ||
+      (tensor->elem_type == OPS_TYPE_STRING && (external || raw_size > 0)))
     return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
                          "holds data in %s; expected only %s for type %s",
-                         proto->raw_data.len > 0 ? "raw_data" : "an external file",
+                         raw_size > 0 ? "raw_data" : "an external file",
                          tensor->elem_type != OPS_TYPE_STRING ? "external data" : "string_data",
                          rt_model_elem_type_name(tensor->elem_type));
   if (proto->segment)

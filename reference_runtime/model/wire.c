@@ -10,9 +10,11 @@
 #include <ops_support/error.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"
+#include "onnx-ml.pb-c.h"
 
 enum { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
@@ -21,6 +23,7 @@ typedef struct scanner {
   uint64_t position;
   uint64_t messages;
   int32_t depth;
+  rt_model_outline *outline;  // NULL: none is wanted
   ops_error *error;
 } scanner;
 
@@ -176,6 +179,56 @@ static int is_whole_pack(scanner *scan, const wire_field *field, uint32_t elemen
   return 1;
 }
 
+// --- The outline -----------------------------------------------------------------------------
+
+#define RAW_DATA_FIELD 9u  // of TensorProto
+#define LENGTH_BYTES 5u    // a length below 2^35 as a varint of fixed width
+#define OUTLINE_LEAST 65536u
+
+static int32_t outline_put(scanner *scan, const void *data, uint64_t size) {
+  rt_model_outline *out = scan->outline;
+  if (size > out->capacity - out->size) {
+    uint64_t capacity = out->capacity ? out->capacity : OUTLINE_LEAST;
+    while (size > capacity - out->size) capacity *= 2;
+    uint8_t *grown = realloc(out->data, (size_t)capacity);
+    if (!grown)
+      return ops_error_set(scan->error, OPS_ERROR_OUT_OF_MEMORY,
+                           "no memory for a model's outline of %" PRIu64 " bytes", capacity);
+    out->data = grown;
+    out->capacity = capacity;
+  }
+  memcpy(out->data + out->size, data, (size_t)size);
+  out->size += size;
+  return OPS_OK;
+}
+
+static void write_length(uint8_t *out, uint64_t length) {
+  for (uint32_t i = 0; i < LENGTH_BYTES; ++i, length >>= 7)
+    out[i] = (uint8_t)((length & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0));
+}
+
+// The tag of a field of bytes and a length, which end at out->size.
+static int32_t outline_begin(scanner *scan, uint32_t number, uint64_t length) {
+  uint8_t head[5 + LENGTH_BYTES];
+  uint32_t used = 0;
+  for (uint64_t tag = (uint64_t)number << 3 | kBytes; used == 0 || tag; tag >>= 7)
+    head[used++] = (uint8_t)((tag & 0x7f) | (tag >> 7 ? 0x80 : 0));
+  write_length(head + used, length);
+  return outline_put(scan, head, used + LENGTH_BYTES);
+}
+
+// A field that is no message.
+static int32_t outline_field(scanner *scan, const ProtobufCMessageDescriptor *type,
+                             const wire_field *field) {
+  if (type != &onnx__tensor_proto__descriptor || field->number != RAW_DATA_FIELD)
+    return outline_put(scan, scan->data + field->start, field->end - field->start);
+  const rt_model_wire_raw raw = {field->begin, field->end - field->begin};
+  OPS_RETURN_IF_ERROR(outline_begin(scan, field->number, sizeof raw));
+  return outline_put(scan, &raw, sizeof raw);
+}
+
+// --- Messages --------------------------------------------------------------------------------
+
 static int32_t scan_message(scanner *scan, const ProtobufCMessageDescriptor *type,
                             uint64_t end);
 
@@ -188,7 +241,11 @@ static int32_t scan_child(scanner *scan, const ProtobufCMessageDescriptor *type,
                          "(RT_MODEL_MAX_NESTING); flatten the subgraphs",
                          field->start, type->short_name, known->name, RT_MODEL_MAX_NESTING);
   scan->position = field->begin;
+  if (scan->outline) OPS_RETURN_IF_ERROR(outline_begin(scan, field->number, 0));
+  const uint64_t begin = scan->outline ? scan->outline->size : 0;
   OPS_RETURN_IF_ERROR(scan_message(scan, known->descriptor, field->end));
+  if (scan->outline)
+    write_length(scan->outline->data + begin - LENGTH_BYTES, scan->outline->size - begin);
   --scan->depth;
   return OPS_OK;
 }
@@ -248,6 +305,8 @@ static int32_t scan_message(scanner *scan, const ProtobufCMessageDescriptor *typ
     const ProtobufCFieldDescriptor *known =
         protobuf_c_message_descriptor_get_field(type, field.number);
     if (known) OPS_RETURN_IF_ERROR(scan_known(scan, type, known, &field, &seen));
+    if (known && scan->outline && known->type != PROTOBUF_C_TYPE_MESSAGE)
+      OPS_RETURN_IF_ERROR(outline_field(scan, type, &field));
     scan->position = field.end;
   }
   return OPS_OK;
@@ -256,5 +315,12 @@ static int32_t scan_message(scanner *scan, const ProtobufCMessageDescriptor *typ
 int32_t rt_model_wire_check(const ProtobufCMessageDescriptor *type, const uint8_t *data,
                             uint64_t size, ops_error *error) {
   scanner scan = {.data = data, .error = error};
+  return scan_message(&scan, type, size);
+}
+
+int32_t rt_model_wire_outline(const ProtobufCMessageDescriptor *type, const uint8_t *data,
+                              uint64_t size, rt_model_outline *out_outline, ops_error *error) {
+  *out_outline = (rt_model_outline){0};
+  scanner scan = {.data = data, .outline = out_outline, .error = error};
   return scan_message(&scan, type, size);
 }

@@ -15,4 +15,23 @@
 int32_t rt_model_wire_check(const ProtobufCMessageDescriptor *type, const uint8_t *data,
                             uint64_t size, ops_error *error);
 
+// Where the contents of a raw_data field lie in the checked bytes.
+typedef struct rt_model_wire_raw {
+  uint64_t offset;
+  uint64_t size;
+} rt_model_wire_raw;
+
+// A message written anew without the contents of TensorProto.raw_data, in place of which each
+// field holds the sizeof(rt_model_wire_raw) bytes of an rt_model_wire_raw.
+typedef struct rt_model_outline {
+  uint8_t *data;  // malloc
+  uint64_t size;
+  uint64_t capacity;
+} rt_model_outline;
+
+// Checks like rt_model_wire_check and makes the outline on the way, so that the contents of
+// weights are never touched. The caller frees out_outline->data, also after a failure.
+int32_t rt_model_wire_outline(const ProtobufCMessageDescriptor *type, const uint8_t *data,
+                              uint64_t size, rt_model_outline *out_outline, ops_error *error);
+
 #endif  // RT_MODEL_WIRE_H_

@@ -135,12 +135,19 @@ int32_t rt_views_type(rt_views *views, const rt_value *value, const ops_type_inf
 
 // ---- Constants ------------------------------------------------------------------------------
 
-static ops_tensor tensor_of(rt_views *views, const rt_constant *constant) {
+// 1 if every provider that may look takes contents wherever they lie.
+static int may_be_unaligned(const rt_views *views) {
+  for (uint32_t i = 0; i < views->device_count; ++i)
+    if (!(views->devices[i]->info.flags & OPS_DEVICE_UNALIGNED_CONSTANTS)) return 0;
+  return views->device_count > 0;
+}
+
+static ops_tensor tensor_of(rt_views *views, const rt_constant *constant, const void *data) {
   int64_t *strides = rt_bump_new(&views->bump, (uint64_t)constant->rank, sizeof *strides);
   if (strides) ops_strides_contiguous(constant->rank, constant->dims, strides);
   return (ops_tensor){.dims = constant->dims,
                       .strides = strides,
-                      .memory = (void *)constant->data,
+                      .memory = (void *)data,
                       .byte_size = constant->size,
                       .type = constant->elem_type,
                       .rank = constant->rank};
@@ -174,19 +181,31 @@ static int32_t make_strings(rt_views *views, const rt_constant *constant, ops_va
   return OPS_OK;
 }
 
-static void fill_sparse(rt_views *views, const rt_sparse *sparse, ops_constant *view) {
+static int32_t aligned_tensor(rt_views *views, const rt_constant *constant, ops_tensor *out,
+                              ops_error *error) {
+  const void *data = NULL;
+  OPS_RETURN_IF_ERROR(rt_constant_aligned(constant, &data, error));
+  *out = tensor_of(views, constant, data);
+  return OPS_OK;
+}
+
+static int32_t fill_sparse(rt_views *views, const rt_sparse *sparse, ops_constant *view,
+                           ops_error *error) {
   static const int32_t formats[] = {[RT_SPARSE_COO] = OPS_CONSTANT_COO,
                                     [RT_SPARSE_CSR] = OPS_CONSTANT_CSR,
                                     [RT_SPARSE_BSR] = OPS_CONSTANT_BSR};
   view->format = formats[sparse->format];
-  view->values = tensor_of(views, sparse->values);
-  view->indices = tensor_of(views, sparse->indices);
-  if (sparse->row_offsets) view->offsets = tensor_of(views, sparse->row_offsets);
+  OPS_RETURN_IF_ERROR(aligned_tensor(views, sparse->values, &view->values, error));
+  OPS_RETURN_IF_ERROR(aligned_tensor(views, sparse->indices, &view->indices, error));
+  if (sparse->row_offsets)
+    OPS_RETURN_IF_ERROR(aligned_tensor(views, sparse->row_offsets, &view->offsets, error));
   view->block_rows = sparse->block_rows;
   view->block_cols = sparse->block_columns;
+  return OPS_OK;
 }
 
-static int32_t make_constant(rt_views *views, const rt_constant *constant,
+// `aligned`: also large contents lie at addresses that suit their elements.
+static int32_t make_constant(rt_views *views, const rt_constant *constant, int aligned,
                              const ops_constant **out_constant, ops_error *error) {
   ops_constant *view = rt_bump_new(&views->bump, 1, sizeof *view);
   if (!view) return exhausted(error);
@@ -194,13 +213,16 @@ static int32_t make_constant(rt_views *views, const rt_constant *constant,
   view->rank = constant->rank;
   view->dims = constant->dims;
   if (constant->sparse) {
-    fill_sparse(views, constant->sparse, view);
+    OPS_RETURN_IF_ERROR(fill_sparse(views, constant->sparse, view, error));
   } else if (constant->elem_type == OPS_TYPE_STRING) {
     view->dense.kind = OPS_ARG_VALUE;
     OPS_RETURN_IF_ERROR(make_strings(views, constant, &view->dense.value, error));
   } else {
     view->dense.kind = OPS_ARG_TENSOR;
-    view->dense.tensor = tensor_of(views, constant);
+    if (aligned)
+      OPS_RETURN_IF_ERROR(aligned_tensor(views, constant, &view->dense.tensor, error));
+    else
+      view->dense.tensor = tensor_of(views, constant, constant->data);
   }
   *out_constant = view;
   return views->bump.failed ? exhausted(error) : OPS_OK;
@@ -210,7 +232,8 @@ int32_t rt_views_constant(rt_views *views, const rt_value *value,
                           const ops_constant **out_constant, ops_error *error) {
   const ops_constant **slot = &views->constants[value->id];
   const rt_constant *constant = rt_value_constant(value);
-  if (constant && !*slot) OPS_RETURN_IF_ERROR(make_constant(views, constant, slot, error));
+  if (constant && !*slot)
+    OPS_RETURN_IF_ERROR(make_constant(views, constant, !may_be_unaligned(views), slot, error));
   *out_constant = *slot;
   return OPS_OK;
 }
@@ -225,7 +248,7 @@ static int32_t fill_constants(rt_views *views, const rt_attr *attr, ops_attribut
   const ops_constant **constants = rt_bump_new(&views->bump, attr->count, sizeof *constants);
   if (!constants) return exhausted(error);
   for (uint32_t i = 0; i < attr->count; ++i)
-    OPS_RETURN_IF_ERROR(make_constant(views, attr->tensors[i], &constants[i], error));
+    OPS_RETURN_IF_ERROR(make_constant(views, attr->tensors[i], 1, &constants[i], error));
   view->constants = constants;
   return OPS_OK;
 }

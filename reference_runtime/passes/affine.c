@@ -143,6 +143,7 @@ static int32_t scale_weights(const rt_affine *affine, const double *f, rt_value 
     scale_float(&layout, f, weights->data, rt_constant_mutable_data(scaled));
   else
     scale_double(&layout, f, weights->data, rt_constant_mutable_data(scaled));
+  rt_constant_forget(weights);
   return rt_pass_add_constant(affine->node->graph, value->name, scaled, out_weights, error);
 }
 

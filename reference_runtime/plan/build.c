@@ -218,8 +218,27 @@ static int32_t check_progress(const rt_builder *b, ops_error *error) {
                        "%s: the shapes or contents of its inputs are not known", unit->where);
 }
 
+// Marks constants that no action reads. Later segments may read what this one has.
+static void mark_unread(rt_plan *plan, uint32_t output_count) {
+  if (!plan->finished) return;
+  for (uint32_t i = 0; i < plan->buffer_count; ++i)
+    plan->buffers[i].unread = plan->buffers[i].storage == RT_STORAGE_CONSTANT &&
+                              plan->buffers[i].place == RT_PLACE_HOST &&
+                              plan->buffers[i].type->layout == OPS_LAYOUT_STRIDED;
+  for (uint32_t i = 0; i < plan->action_count; ++i) {
+    const rt_action *action = &plan->actions[i];
+    for (uint32_t k = 0; k < action->input_count; ++k)
+      if (action->inputs[k] != RT_NO_BUFFER && (k >= 64 || !(action->unread_inputs >> k & 1)))
+        plan->buffers[action->inputs[k]].unread = 0;
+  }
+  for (uint32_t i = 0; i < output_count; ++i)
+    if (plan->outputs[i].segment == plan->segment)
+      plan->buffers[plan->outputs[i].buffer].unread = 0;
+}
+
 static int32_t seal(rt_builder *b, ops_error *error) {
   rt_plan *plan = b->plan;
+  mark_unread(plan, b->request->graph->output_count);
   plan->late = rt_bump_copy(b->bump, b->late, plan->late_count, sizeof *b->late);
   plan->guards = rt_bump_copy(b->bump, b->guards, plan->guard_count, sizeof *b->guards);
   return b->bump->failed ? rt_builder_exhausted(error) : OPS_OK;

@@ -59,6 +59,7 @@ typedef struct rt_buffer {
   uint64_t alignment;  // that readers and the writer need
   uint64_t padding;    // bytes behind the end that readers may read
   uint64_t offset;
+  int32_t unread;  // 1: a constant that every kernel has packed; its bytes need no place
 } rt_buffer;
 
 // ---- Actions --------------------------------------------------------------------------------
@@ -84,6 +85,7 @@ typedef struct rt_action {
   const char *name;         // of the node, or of the copied value
   const uint32_t *inputs;   // buffers; RT_NO_BUFFER: absent
   uint32_t input_count;
+  uint64_t unread_inputs;  // KERNEL: as the kernel replied
   const uint32_t *outputs;
   uint32_t output_count;
   uint32_t workspace;            // buffer, or RT_NO_BUFFER

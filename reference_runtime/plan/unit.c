@@ -626,6 +626,7 @@ static int32_t finish(work *w, ops_error *error) {
       .input_count = unit->input_count,
       .outputs = w->outputs,
       .output_count = unit->output_count,
+      .unread_inputs = w->reply.unread_inputs,
       .prepared = w->reply.prepared,
       .prepare_start_ns = w->prepare_start_ns,
       .prepare_end_ns = w->prepare_end_ns,
@@ -649,6 +650,15 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+// Weights that the kernel has packed leave memory at once: the next are packed into the room.
+static void forget_unread(const work *w) {
+  for (uint32_t i = 0; i < w->unit->input_count && i < 64; ++i) {
+    const rt_value *value = input_of(w, i);
+    const rt_constant *constant = value ? rt_value_constant(value) : NULL;
+    if (constant && w->reply.unread_inputs >> i & 1) rt_constant_forget(constant);
+  }
+}
+
 static int32_t plan_unit(work *w, ops_error *error) {
   OPS_RETURN_IF_ERROR(choose_layouts(w, error));
   OPS_RETURN_IF_ERROR(bring_inputs(w, error));
@@ -656,6 +666,7 @@ static int32_t plan_unit(work *w, ops_error *error) {
   w->prepare_start_ns = now_ns();
   OPS_RETURN_IF_ERROR(prepare(w, error));
   w->prepare_end_ns = now_ns();
+  forget_unread(w);
   const int32_t status = finish(w, error);
   if (status != OPS_OK) w->unit->api->prepared_destroy(w->reply.prepared);
   return status;

@@ -200,11 +200,13 @@ int32_t rt_session_default(const opsrt_session *session, uint32_t index, opsrt_v
   const rt_constant *constant = session->graph->inputs[index]->constant;
   if (!constant || constant->sparse)
     return refuse(session, error, "is missing", session->inputs[index].name);
+  const void *data = NULL;
+  OPS_RETURN_IF_ERROR(rt_constant_aligned(constant, &data, error));
   *out_value = (opsrt_value){.name = session->inputs[index].name,
                              .type = constant->elem_type,
                              .rank = constant->rank,
                              .dims = constant->dims,
-                             .data = constant->data,
+                             .data = data,
                              .size = constant->size,
                              .strings = constant->strings};
   return OPS_OK;

@@ -140,9 +140,9 @@ static opsrt_counters run_case(const char *name, const opsrt_provider_spec *prov
 }
 
 static const char *const standard_cases[] = {
-    "mlp",      "static_mlp",  "shape_chain", "data_shape",  "shape_input",
-    "branches", "no_nodes",    "types",       "empty",       "default_input",
-    "conv_net", "group_cycle", "group_plain", "scalar_shape"};
+    "mlp",      "static_mlp",  "shape_chain", "data_shape",   "shape_input",
+    "branches", "no_nodes",    "types",       "empty",        "default_input",
+    "conv_net", "group_cycle", "group_plain", "scalar_shape", "large_weights"};
 static const char *const probe_cases[] = {
     "pick",       "pick_last",    "pickbounded", "pickbounded_last", "pick_twice", "must",
     "must_input", "custom_types", "solo",        "strict",           "packed",     "sequence"};

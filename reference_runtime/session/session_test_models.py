@@ -61,6 +61,20 @@ def standard(folder):
     write_case(folder, "static_mlp", mlp, [value("x", np.float32, [3, 4])], [value("y", np.float32, [3, 5])],
                [constant("w", w), constant("b", b)], {"x": x})
 
+    # Weights of more than 4 KiB, at every remainder of addresses by 4: names of growing length shift them.
+    weights = {"w": tensor((48, 3, 3, 3)), "wg": tensor((48, 40)), "wmm": tensor((2, 40, 60)),
+               "wadd": tensor((2, 2, 600)), "wtable": tensor((300, 7)), "wgt": tensor((64, 60))}
+    write_case(folder, "large_weights",
+               [node("Conv", "x w", "c"), node("GlobalAveragePool", "c", "p"), node("Flatten", "p", "f"),
+                node("Gemm", "f wg", "g"), node("MatMul", "g wmm", "m"), node("Gemm", "row wgt", "h", transB=1),
+                node("Tile", "m times", "t"), node("Add", "t wadd", "a"), node("Gather", "wtable i", "y"),
+                node("ReduceSum", "a", "s", keepdims=0), node("Add", "h s", "z")],
+               [value("x", np.float32, ["N", 3, 9, 9]), value("i", np.int64, ["K"]),
+                value("row", np.float32, [1, 60])],
+               [value("y", np.float32, None), value("z", np.float32, None)],
+               [*(constant(name, array) for name, array in weights.items()), constant("times", [1, 1, 10])],
+               {"x": tensor((2, 3, 9, 9)), "i": np.array([0, 299, 7]), "row": tensor((1, 60))})
+
     # Shape -> Gather -> Concat -> Reshape: known from shapes alone.
     write_case(folder, "shape_chain",
                [node("Shape", "x", "s"), node("Gather", "s zero", "n", axis=0),

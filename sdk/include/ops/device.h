@@ -17,6 +17,13 @@ typedef struct ops_instance ops_instance;
 #define OPS_DEVICE_NPU 2
 #define OPS_DEVICE_OTHER 3
 
+// ops_device_info.flags
+// The device's kernels need no alignment of what they read of a node's constant inputs: the
+// contents of floating-point constants of 4 KiB and more may begin at any byte, and are read by
+// memcpy or its like. Arguments of execute, attributes and smaller constants are aligned to
+// their elements for everyone; without the flag the host copies where it must.
+#define OPS_DEVICE_UNALIGNED_CONSTANTS ((uint32_t)1 << 0)
+
 // What a device is. Strings live as long as the device. Output struct.
 typedef struct ops_device_info {
   uint64_t struct_size;
@@ -36,6 +43,8 @@ typedef struct ops_device_info {
   const ops_str *features;  // hardware features, by the provider's names
   uint64_t feature_count;
   uint64_t max_streams;  // 0: no limit
+  uint32_t flags;        // OPS_DEVICE_…
+  uint32_t reserved;     // 0
 } ops_device_info;
 
 // One running copy of a provider: several may live in one process, none knows of the others.

@@ -226,6 +226,10 @@ typedef struct ops_prepare_reply {
   int32_t reserved;
   ops_str
       implementation;  // which one was chosen and why, for the profile; lives with `prepared`
+  // Bit i: execute does not read constant input i, since `prepared` holds it packed. What its
+  // argument points to is then undefined. Unlike released_constants this says nothing of later
+  // calls of prepare.
+  uint64_t unread_inputs;
 } ops_prepare_reply;
 
 // ---- Execute --------------------------------------------------------------------------------

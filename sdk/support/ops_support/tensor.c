@@ -4,6 +4,7 @@
 #include <ops_support/checked.h>
 #include <ops_support/node.h>
 #include <ops_support/tensor.h>
+#include <stddef.h>
 #include <string.h>
 
 static const struct {
@@ -99,4 +100,9 @@ void ops_reply_set_output(ops_prepare_reply *reply, uint64_t index, int32_t type
   info->layout = OPS_LAYOUT_STRIDED;
   info->max_bytes = 0;
   if (rank > 0) memcpy(info->dims, dims, (size_t)rank * sizeof *dims);
+}
+
+void ops_reply_set_unread(ops_prepare_reply *reply, uint64_t inputs) {
+  if (reply->struct_size >= offsetof(ops_prepare_reply, unread_inputs) + sizeof inputs)
+    reply->unread_inputs = inputs;
 }

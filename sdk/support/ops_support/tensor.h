@@ -47,6 +47,9 @@ void ops_broadcast_strides(int32_t rank, const int64_t *dims, const int64_t *str
 // States output `index` of a prepare reply: known shape, strided layout.
 void ops_reply_set_output(ops_prepare_reply *reply, uint64_t index, int32_t type, int32_t rank,
                           const int64_t *dims);
+// States the constant inputs, bit by bit, that execute will not read because they are packed; a
+// host of an older version is not told.
+void ops_reply_set_unread(ops_prepare_reply *reply, uint64_t inputs);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -264,8 +264,19 @@ static void replies_grow_by_their_stride(void **state) {
   assert_int_equal(outputs[1].later, 7);
 }
 
+static void packed_inputs_are_told_to_hosts_that_ask(void **state) {
+  (void)state;
+  ops_prepare_reply reply = {.struct_size = sizeof reply};
+  ops_reply_set_unread(&reply, 5);
+  assert_int_equal(reply.unread_inputs, 5);
+  reply.struct_size = offsetof(ops_prepare_reply, unread_inputs);
+  ops_reply_set_unread(&reply, 6);
+  assert_int_equal(reply.unread_inputs, 5);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(packed_inputs_are_told_to_hosts_that_ask),
       cmocka_unit_test(arithmetic_is_exact_or_refused),
       cmocka_unit_test(counts_are_exact_or_refused),
       cmocka_unit_test(types_have_names_and_sizes),

@@ -4,6 +4,7 @@
 //   delay_us      microseconds added to every command (default 0)
 //   memory_bytes  size of the device memory (default 8 GiB; the host gives only what is used)
 //   fail_op       kernels of this operator fail while they run, to show asynchronous errors
+//   fail_from     so many of them succeed first (default 0)
 //   ops           operators to claim, "Add,Mul" (default all), to share a graph among devices
 #include <ops_support/error.h>
 #include <ops_support/node.h>
@@ -43,6 +44,8 @@ static int32_t apply_option(ops_instance *instance, ops_key_value option, ops_er
   uint64_t number = 0;
   if (ops_str_equal(option.key, "fail_op"))
     return copy_text(option, instance->fail_op, sizeof instance->fail_op, error);
+  if (ops_str_equal(option.key, "fail_from"))
+    return parse_number(option, &instance->fail_from, error);
   if (ops_str_equal(option.key, "ops"))
     return copy_text(option, instance->ops, sizeof instance->ops, error);
   if (ops_str_equal(option.key, "delay_us")) {
@@ -62,7 +65,7 @@ static int32_t apply_option(ops_instance *instance, ops_key_value option, ops_er
   }
   return ops_error_set(
       error, OPS_ERROR_INVALID_ARGUMENT,
-      "unknown option '%.*s'; mynpu knows delay_us, memory_bytes, fail_op and ops",
+      "unknown option '%.*s'; mynpu knows delay_us, memory_bytes, fail_op, fail_from and ops",
       OPS_STR_FMT(option.key));
 }
 

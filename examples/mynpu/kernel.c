@@ -117,9 +117,8 @@ static void prepared_destroy(ops_prepared *prepared) {
   free(prepared);
 }
 
-static int32_t resolve(ops_device *device, const ops_arg *arg, uint64_t bytes,
-                       void **out_address, ops_error *error) {
-  *out_address = NULL;
+static int32_t resolve(ops_device *device, const ops_arg *arg, uint64_t bytes, npu_arg *out_arg,
+                       ops_error *error) {
   if (bytes == 0) return OPS_OK;  // empty, or an optional input that prepare knew to be absent
   if (arg->kind != OPS_ARG_TENSOR)
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
@@ -129,13 +128,13 @@ static int32_t resolve(ops_device *device, const ops_arg *arg, uint64_t bytes,
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "argument lies in memory kind %d, expected device memory (%d)",
                          arg->memory_kind, OPS_MEMORY_DEVICE);
-  return npu_address(device, arg->tensor.memory, arg->tensor.byte_offset, bytes, out_address,
-                     error);
+  *out_arg = (npu_arg){NULL, arg->tensor.memory, arg->tensor.byte_offset, bytes};
+  return npu_address(device, out_arg->handle, out_arg->offset, bytes, &out_arg->address, error);
 }
 
 static int32_t kernel_execute(ops_prepared *prepared, const ops_execute_request *request,
                               ops_stream *stream, ops_error *error) {
-  void *args[kMaxArgs] = {NULL};
+  npu_arg args[kMaxArgs] = {{NULL, NULL, 0, 0}};
   if (!stream)
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "mynpu runs kernels on a stream; found none");

@@ -290,7 +290,8 @@ static void options_are_checked(void **state) {
     const char *key, *value, *phrase;
   } rows[] = {
       {"speed", "9",
-       "unknown option 'speed'; mynpu knows delay_us, memory_bytes, fail_op and ops"},
+       "unknown option 'speed'; mynpu knows delay_us, memory_bytes, fail_op, fail_from and "
+       "ops"},
       {"delay_us", "", "expected a decimal number, found ''"},
       {"delay_us", "-1", "found '-1'"},
       {"delay_us", " 1", "found ' 1'"},

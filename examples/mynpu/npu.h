@@ -30,6 +30,8 @@ struct ops_instance {
   uint64_t memory_bytes;  // of each device
   uint64_t delay_ns;      // added to every command, to make asynchrony visible
   char fail_op[64];       // kernels of this operator fail on the device; "" for none
+  uint64_t fail_from;     // after so many of them have succeeded
+  uint64_t fail_seen;     // atomic: how many have run
   char ops[64];           // operators that are claimed, "Add,Mul"; "" for all
   int32_t open_devices;   // atomic
 };
@@ -64,9 +66,18 @@ extern const ops_memory_api npu_memory_api;
 
 // ---- Queue (queue.c) ----
 
-// Enqueues a prepared kernel with the device addresses of its arguments.
+// An argument on the device, and where the host said that it is: a replayed capture finds it
+// anew where its handle has been rebound.
+typedef struct npu_arg {
+  void *address;  // NULL: none
+  void *handle;
+  uint64_t offset;
+  uint64_t size;
+} npu_arg;
+
+// Enqueues a prepared kernel.
 int32_t npu_stream_launch(ops_stream *stream, const ops_prepared *prepared,
-                          void *const args[kMaxArgs], uint64_t correlation, ops_error *error);
+                          const npu_arg args[kMaxArgs], uint64_t correlation, ops_error *error);
 
 ops_device *npu_stream_device(const ops_stream *stream);
 

@@ -25,9 +25,9 @@ static const ops_alias_def kBinaryAlias[] = {ALIAS(0), ALIAS(1)};
 #define DEF(op_name, first_opset, op_row, inputs_array)                                        \
   .struct_size = sizeof(ops_kernel_def), .op = OPS_STR(op_name), .since = first_opset,         \
   .name = OPS_STR("mynpu_" op_name), OPS_LIST(input, inputs_array), OPS_LIST(output, kOutput), \
-  .flags = OPS_KERNEL_REENTRANT | OPS_KERNEL_ASYNC, .dynamic_shape = OPS_DYNAMIC_FULL,         \
-  .determinism = OPS_DETERMINISM_BITWISE, .accumulation_type = OPS_TYPE_FLOAT,                 \
-  .api = &npu_kernel_api, .context = &op_row
+  .flags = OPS_KERNEL_REENTRANT | OPS_KERNEL_ASYNC | OPS_KERNEL_CAPTURABLE,                    \
+  .dynamic_shape = OPS_DYNAMIC_FULL, .determinism = OPS_DETERMINISM_BITWISE,                   \
+  .accumulation_type = OPS_TYPE_FLOAT, .api = &npu_kernel_api, .context = &op_row
 
 static const ops_kernel_def kKernels[] = {
     {DEF("Relu", 6, npu_op_relu, kUnaryInputs), OPS_ALIASES(kUnaryAlias)},
@@ -52,8 +52,8 @@ static const ops_provider kProvider = {
     .unload_safe = 1,
 };
 
-static const uint64_t kFeatures =
-    OPS_FEATURE_STREAMS | OPS_FEATURE_PRIVATE_LAYOUTS | OPS_FEATURE_REWRITES;
+static const uint64_t kFeatures = OPS_FEATURE_STREAMS | OPS_FEATURE_PRIVATE_LAYOUTS |
+                                  OPS_FEATURE_REWRITES | OPS_FEATURE_CAPTURE;
 
 int32_t ops_provider_query(const ops_query_request *request, ops_query_reply *reply,
                            ops_error *error) {

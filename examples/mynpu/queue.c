@@ -9,6 +9,7 @@
 // still reached, carrying the failure, so nobody waits for ever.
 #include <errno.h>
 #include <ops_support/error.h>
+#include <ops_support/node.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,20 +40,26 @@ struct command {
   union {
     struct {
       const ops_prepared *prepared;
-      void *args[kMaxArgs];
+      npu_arg args[kMaxArgs];
     } launch;
     struct {
-      void *target;
-      const void *source;
-      uint64_t size;
+      npu_arg target, source;
       int32_t from, to;
     } copy;
     point *point;
   };
 };
 
+// Commands that were recorded instead of run.
+struct ops_capture {
+  ops_device *device;
+  command *commands;
+  uint64_t count, capacity;
+};
+
 struct ops_stream {
   ops_device *device;
+  ops_capture *capture;  // NULL: commands run
   uint32_t id;
   pthread_t worker;
   pthread_mutex_t lock;
@@ -137,18 +144,22 @@ static int32_t point_query(point *p, ops_error *error) {
 
 static int32_t run_launch(ops_stream *stream, const command *self, ops_error *error) {
   const ops_prepared *prepared = self->launch.prepared;
-  const char *fail = stream->device->instance->fail_op;
-  if (fail[0] && strcmp(fail, prepared->op->name) == 0)
+  ops_instance *instance = stream->device->instance;
+  if (instance->fail_op[0] && strcmp(instance->fail_op, prepared->op->name) == 0 &&
+      __atomic_fetch_add(&instance->fail_seen, 1, __ATOMIC_RELAXED) >= instance->fail_from)
     return ops_error_set(error, OPS_ERROR_INTERNAL,
                          "kernel '%.*s' failed on the device, as option fail_op asks",
                          OPS_STR_FMT(prepared->name));
-  prepared->op->run(prepared, stream->device->instance, self->launch.args);
+  void *args[kMaxArgs];
+  for (int i = 0; i < kMaxArgs; ++i) args[i] = self->launch.args[i].address;
+  prepared->op->run(prepared, stream->device->instance, args);
   return OPS_OK;
 }
 
 static int32_t run_copy(ops_stream *stream, const command *self, ops_error *error) {
   (void)stream, (void)error;
-  if (self->copy.size) memmove(self->copy.target, self->copy.source, self->copy.size);
+  const npu_arg *source = &self->copy.source;
+  if (source->size) memmove(self->copy.target.address, source->address, source->size);
   return OPS_OK;
 }
 
@@ -189,7 +200,7 @@ static void report_profile(ops_stream *stream, const command *self, uint64_t sta
                                                          : up;
     record.memory_from = self->copy.from;
     record.memory_to = self->copy.to;
-    record.bytes = self->copy.size;
+    record.bytes = self->copy.source.size;
   }
   instance->api->profile(instance->host, &record);
 }
@@ -276,6 +287,8 @@ static int32_t stream_create(ops_device *device, ops_stream **out_stream, ops_er
   return OPS_OK;
 }
 
+static void capture_destroy(ops_capture *capture);
+
 static void stream_destroy(ops_stream *stream) {
   if (!stream) return;
   pthread_mutex_lock(&stream->lock);
@@ -283,6 +296,7 @@ static void stream_destroy(ops_stream *stream) {
   pthread_cond_broadcast(&stream->changed);
   pthread_mutex_unlock(&stream->lock);
   pthread_join(stream->worker, NULL);
+  capture_destroy(stream->capture);
   pthread_cond_destroy(&stream->changed);
   pthread_mutex_destroy(&stream->lock);
   give_queue(stream->device, stream->id);
@@ -290,7 +304,26 @@ static void stream_destroy(ops_stream *stream) {
   free(stream);
 }
 
+static int32_t refuse_captured(const ops_stream *stream, ops_error *error) {
+  if (!stream->capture) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_PRECONDITION,
+                       "a stream that is being captured takes kernels and copies only");
+}
+
+static int32_t record_command(ops_capture *capture, const command *item, ops_error *error) {
+  if (capture->count == capture->capacity) {
+    const uint64_t capacity = capture->capacity ? capture->capacity * 2 : 16;
+    command *grown = realloc(capture->commands, capacity * sizeof *grown);
+    if (!grown) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory to capture");
+    capture->commands = grown;
+    capture->capacity = capacity;
+  }
+  capture->commands[capture->count++] = *item;
+  return OPS_OK;
+}
+
 static int32_t enqueue(ops_stream *stream, const command *item, ops_error *error) {
+  if (stream->capture) return record_command(stream->capture, item, error);
   pthread_mutex_lock(&stream->lock);
   const int32_t status = item->always ? OPS_OK : give_failure(&stream->failure, error);
   if (status == OPS_OK) {
@@ -336,7 +369,8 @@ static int32_t stream_cancel(ops_stream *stream, ops_error *error) {
 }
 
 int32_t npu_stream_launch(ops_stream *stream, const ops_prepared *prepared,
-                          void *const args[kMaxArgs], uint64_t correlation, ops_error *error) {
+                          const npu_arg args[kMaxArgs], uint64_t correlation,
+                          ops_error *error) {
   command item = {.run = run_launch, .correlation = correlation};
   item.launch.prepared = prepared;
   memcpy(item.launch.args, args, sizeof item.launch.args);
@@ -347,40 +381,117 @@ ops_device *npu_stream_device(const ops_stream *stream) {
   return stream->device;
 }
 
-// The address that the copy engine uses for one end of a copy.
-static int32_t copy_end(ops_device *device, int32_t kind, void *memory, uint64_t offset,
-                        uint64_t size, void **out_address, ops_error *error) {
+// Finds the address that the copy engine uses for one end of a copy.
+static int32_t copy_end(ops_device *device, int32_t kind, npu_arg *end, ops_error *error) {
   if (kind == OPS_MEMORY_DEVICE)
-    return npu_address(device, memory, offset, size, out_address, error);
-  if (kind < 0 || kind >= OPS_MEMORY_KIND_COUNT || (!memory && size > 0))
+    return npu_address(device, end->handle, end->offset, end->size, &end->address, error);
+  if (kind < 0 || kind >= OPS_MEMORY_KIND_COUNT || (!end->handle && end->size > 0))
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "copy: memory kind %d, handle %p; expected a kind below %d and an "
                          "address",
-                         kind, memory, OPS_MEMORY_KIND_COUNT);
-  *out_address = (char *)memory + offset;
+                         kind, end->handle, OPS_MEMORY_KIND_COUNT);
+  end->address = (char *)end->handle + end->offset;
   return OPS_OK;
 }
 
 static int32_t stream_copy(ops_device *device, ops_stream *stream, const ops_copy *copy,
                            ops_error *error) {
-  void *source = NULL, *target = NULL;
   if (copy->source_device && copy->source_device != device)
     return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "mynpu has no copies between devices");
-  OPS_RETURN_IF_ERROR(copy_end(device, copy->source_kind, copy->source, copy->source_offset,
-                               copy->size, &source, error));
-  OPS_RETURN_IF_ERROR(copy_end(device, copy->target_kind, copy->target, copy->target_offset,
-                               copy->size, &target, error));
-  if (!stream) {
-    if (copy->size) memmove(target, source, copy->size);
-    return OPS_OK;
-  }
   command item = {.run = run_copy, .correlation = copy->correlation};
-  item.copy.source = source;
-  item.copy.target = target;
-  item.copy.size = copy->size;
+  item.copy.source = (npu_arg){NULL, copy->source, copy->source_offset, copy->size};
+  item.copy.target = (npu_arg){NULL, copy->target, copy->target_offset, copy->size};
   item.copy.from = copy->source_kind;
   item.copy.to = copy->target_kind;
-  return enqueue(stream, &item, error);
+  OPS_RETURN_IF_ERROR(copy_end(device, copy->source_kind, &item.copy.source, error));
+  OPS_RETURN_IF_ERROR(copy_end(device, copy->target_kind, &item.copy.target, error));
+  if (stream) return enqueue(stream, &item, error);
+  if (copy->size) memmove(item.copy.target.address, item.copy.source.address, copy->size);
+  return OPS_OK;
+}
+
+// ---- Captures ----
+//
+// A capture is a list of commands; replaying enqueues them again. Arguments remember the
+// handles that the host gave, so that those it rebinds are found anew, and checked as at first.
+
+static int32_t capture_begin(ops_stream *stream, ops_error *error) {
+  if (stream->capture)
+    return ops_error_set(error, OPS_ERROR_PRECONDITION, "the stream is being captured already");
+  stream->capture = calloc(1, sizeof *stream->capture);
+  if (!stream->capture)
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory to capture");
+  stream->capture->device = stream->device;
+  npu_device_add(stream->device, 1);
+  return OPS_OK;
+}
+
+static int32_t capture_end(ops_stream *stream, ops_capture **out_capture, ops_error *error) {
+  if (!stream->capture)
+    return ops_error_set(error, OPS_ERROR_PRECONDITION, "the stream is not being captured");
+  *out_capture = stream->capture;
+  stream->capture = NULL;
+  return OPS_OK;
+}
+
+static void capture_destroy(ops_capture *capture) {
+  if (!capture) return;
+  npu_device_add(capture->device, -1);
+  free(capture->commands);
+  free(capture);
+}
+
+// 1 in *out_moved if the handle of the argument has been rebound.
+static void rebind(npu_arg *arg, const ops_rebind *rebinds, uint64_t count, uint64_t stride,
+                   int32_t *out_moved) {
+  *out_moved = 0;
+  for (uint64_t i = 0; arg->handle && i < count; ++i) {
+    const ops_rebind *at = OPS_AT(ops_rebind, rebinds, stride, i);
+    if (at->captured != arg->handle) continue;
+    arg->handle = at->replacement;
+    *out_moved = 1;
+    return;
+  }
+}
+
+static int32_t rebind_launch(ops_device *device, command *item, const ops_rebind *rebinds,
+                             uint64_t count, uint64_t stride, ops_error *error) {
+  for (int i = 0; i < kMaxArgs; ++i) {
+    npu_arg *arg = &item->launch.args[i];
+    int32_t moved;
+    rebind(arg, rebinds, count, stride, &moved);
+    if (moved)
+      OPS_RETURN_IF_ERROR(
+          npu_address(device, arg->handle, arg->offset, arg->size, &arg->address, error));
+  }
+  return OPS_OK;
+}
+
+static int32_t rebind_copy(ops_device *device, command *item, const ops_rebind *rebinds,
+                           uint64_t count, uint64_t stride, ops_error *error) {
+  int32_t moved;
+  rebind(&item->copy.source, rebinds, count, stride, &moved);
+  if (moved) OPS_RETURN_IF_ERROR(copy_end(device, item->copy.from, &item->copy.source, error));
+  rebind(&item->copy.target, rebinds, count, stride, &moved);
+  if (moved) OPS_RETURN_IF_ERROR(copy_end(device, item->copy.to, &item->copy.target, error));
+  return OPS_OK;
+}
+
+static int32_t replay(ops_capture *capture, ops_stream *stream, const ops_rebind *rebinds,
+                      uint64_t count, uint64_t stride, ops_error *error) {
+  if (stream->device != capture->device || stream->capture)
+    return ops_error_set(error, OPS_ERROR_PRECONDITION,
+                         "a capture is replayed on a stream of its device that is not being "
+                         "captured itself");
+  for (uint64_t i = 0; i < capture->count; ++i) {
+    command item = capture->commands[i];
+    if (item.run == run_launch)
+      OPS_RETURN_IF_ERROR(rebind_launch(capture->device, &item, rebinds, count, stride, error));
+    else
+      OPS_RETURN_IF_ERROR(rebind_copy(capture->device, &item, rebinds, count, stride, error));
+    OPS_RETURN_IF_ERROR(enqueue(stream, &item, error));
+  }
+  return OPS_OK;
 }
 
 // ---- Events, as the host sees them ----
@@ -402,6 +513,7 @@ static void event_destroy(ops_event *event) {
 }
 
 static int32_t event_record(ops_event *event, ops_stream *stream, ops_error *error) {
+  OPS_RETURN_IF_ERROR(refuse_captured(stream, error));
   point *fresh = point_create();
   if (!fresh) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for an event");
   const command item = {.run = run_record, .always = 1, .point = point_retain(fresh)};
@@ -417,6 +529,7 @@ static int32_t check_recorded(const ops_event *event, ops_error *error) {
 
 static int32_t stream_wait(ops_stream *stream, ops_event *event, ops_error *error) {
   OPS_RETURN_IF_ERROR(check_recorded(event, error));
+  OPS_RETURN_IF_ERROR(refuse_captured(stream, error));
   const command item = {.run = run_wait, .always = 1, .point = point_retain(event->point)};
   return enqueue(stream, &item, error);
 }
@@ -445,4 +558,8 @@ const ops_stream_api npu_stream_api = {
     .event_record = event_record,
     .event_query = event_query,
     .event_synchronize = event_synchronize,
+    .capture_begin = capture_begin,
+    .capture_end = capture_end,
+    .replay = replay,
+    .capture_destroy = capture_destroy,
 };

@@ -241,6 +241,95 @@ static void cancelled_streams_are_usable_again(void **state) {
   close_lanes(&l);
 }
 
+// ---- Captures ----
+
+// y = x * x, recorded; the copies in and out with it.
+static ops_capture *capture_square(lanes *l, prepared_kernel *k, node_view *v, const float *in,
+                                   float *out) {
+  ops_capture *capture = NULL;
+  const shape s[2] = {{1, {kCount}}, {1, {kCount}}};
+  void *const inputs[] = {l->x, l->x};
+  node_view_fill(v, "Mul", s, NULL, 2, NULL, 0);
+  CHECK(prepared_kernel_make(&l->r, v, k, &error));
+  CHECK(l->r.stream->capture_begin(l->a, &error));
+  rig_upload(&l->r, l->a, l->x, in, kBytes);
+  CHECK(prepared_kernel_execute(k, l->a, v, inputs, l->y, &error));
+  rig_download(&l->r, l->a, out, l->y, kBytes);
+  CHECK(l->r.stream->capture_end(l->a, &capture, &error));
+  assert_non_null(capture);
+  return capture;
+}
+
+static void captures_run_when_replayed(void **state) {
+  (void)state;
+  lanes l;
+  node_view v;
+  prepared_kernel k;
+  float in[kCount], out[kCount] = {0};
+  open_lanes(&l, "delay_us=200", NULL);
+  ops_capture *capture = capture_square(&l, &k, &v, in, out);
+  CHECK(S->synchronize(l.a, &error));
+  assert_true(out[0] == 0);  // nothing has run
+  for (int i = 1; i < 5; ++i) {
+    ops_stream *stream = i % 2 ? l.a : l.b;
+    fill(in, (float)i);
+    CHECK(S->replay(capture, stream, NULL, 0, 0, &error));
+    CHECK(S->synchronize(stream, &error));
+    assert_true(out[0] == (float)(i * i) && out[kCount - 1] == (float)(i * i));
+  }
+  S->capture_destroy(capture);
+  prepared_kernel_destroy(&k);
+  close_lanes(&l);
+}
+
+static void captures_are_rebound(void **state) {
+  (void)state;
+  lanes l;
+  node_view v;
+  prepared_kernel k;
+  float in[kCount], out[kCount] = {0}, other_in[kCount], other_out[kCount] = {0}, y[kCount];
+  open_lanes(&l, "delay_us=0", NULL);
+  ops_capture *capture = capture_square(&l, &k, &v, in, out);
+  void *z = rig_allocate(&l.r, kBytes);
+  fill(in, 2);
+  fill(other_in, 3);
+  const ops_rebind rebinds[] = {{sizeof(ops_rebind), in, other_in},
+                                {sizeof(ops_rebind), out, other_out},
+                                {sizeof(ops_rebind), l.y, z}};
+  CHECK(S->replay(capture, l.a, rebinds, 3, sizeof rebinds[0], &error));
+  CHECK(S->synchronize(l.a, &error));
+  assert_true(other_out[0] == 9 && out[0] == 0);
+  rig_download(&l.r, NULL, y, l.y, kBytes);
+  assert_true(y[0] == 0);  // z was written in its place
+  // Rebinding holds for one replay, and is checked.
+  CHECK(S->replay(capture, l.a, NULL, 0, 0, &error));
+  CHECK(S->synchronize(l.a, &error));
+  assert_true(out[0] == 4);
+  const ops_rebind wild = {sizeof wild, l.y, (char *)l.y + 1};
+  REFUSED(S->replay(capture, l.a, &wild, 1, sizeof wild, &error), INVALID_ARGUMENT,
+          "do not lie in one allocation");
+  S->capture_destroy(capture);
+  rig_free(&l.r, z);
+  prepared_kernel_destroy(&k);
+  close_lanes(&l);
+}
+
+static void captures_are_refused(void **state) {
+  (void)state;
+  lanes l;
+  ops_capture *capture = NULL;
+  open_lanes(&l, "delay_us=0", NULL);
+  REFUSED(S->capture_end(l.a, &capture, &error), PRECONDITION, "not being captured");
+  CHECK(S->capture_begin(l.a, &error));
+  REFUSED(S->capture_begin(l.a, &error), PRECONDITION, "already");
+  REFUSED(S->event_record(l.event, l.a, &error), PRECONDITION, "kernels and copies only");
+  CHECK(S->capture_end(l.a, &capture, &error));
+  CHECK(S->capture_begin(l.b, &error));
+  REFUSED(S->replay(capture, l.b, NULL, 0, 0, &error), PRECONDITION, "not being captured");
+  S->capture_destroy(capture);
+  close_lanes(&l);  // with a capture that was never ended
+}
+
 // ---- Queues ----
 
 static void queues_are_counted(void **state) {
@@ -315,6 +404,9 @@ int main(void) {
       cmocka_unit_test(failures_stick_and_spread),
       cmocka_unit_test(work_behind_a_failure_is_skipped),
       cmocka_unit_test(cancelled_streams_are_usable_again),
+      cmocka_unit_test(captures_run_when_replayed),
+      cmocka_unit_test(captures_are_rebound),
+      cmocka_unit_test(captures_are_refused),
       cmocka_unit_test(queues_are_counted),
       cmocka_unit_test(destroy_drains),
       cmocka_unit_test(wrong_arguments_are_refused),

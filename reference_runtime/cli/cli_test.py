@@ -328,6 +328,16 @@ class Cli(unittest.TestCase):
             self.assertIn("usage: opsrun", self.succeed(command, "--help"))
         self.assertIn("COMMAND", self.succeed("--help"))
 
+    def test_capture(self):
+        npu = [*inputs_of("conv_net"), "--provider", MYNPU, "--repeat", "4", "--memory"]
+        self.assertRegex(self.succeed("run", *npu), r"[1-9] captures, [1-9]\d* replays")
+        self.assertIn("0 captures, 0 replays", self.succeed("run", *npu, "--no-capture"))
+        model = [MODELS / "conv_net" / "model.onnx", "--provider", MYNPU]
+        text = self.succeed("explain", *model)
+        self.assertIn("graph capture\nmynpu        6 of 6 kernels\n", text)
+        self.assertIn("reference    0 of 2 kernels  (works on the calling thread)", text)
+        self.assertIn("(capture is switched off)", self.succeed("explain", *model, "--no-capture"))
+
     def test_warmup(self):
         model = MODELS / "mlp" / "model.onnx"
         x = MODELS / "mlp" / "in_x.npy"

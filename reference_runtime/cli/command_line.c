@@ -206,6 +206,12 @@ static int set_no_rewrites(cli_options *options, const char *name, const char *v
   return CLI_OK;
 }
 
+static int set_no_capture(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->no_capture = 1;
+  return CLI_OK;
+}
+
 static int set_follow(cli_options *options, const char *name, const char *value) {
   (void)name, (void)value;
   options->follow = 1;
@@ -318,6 +324,7 @@ static const struct {
     {"--runs", "profile", 1, store_repeat, 0},
     {"--workers", MODELS, 1, store_workers, 0},
     {"--timeout", RUNS_OR_BENCH, 1, store_timeout, 0},
+    {"--no-capture", RUNS_OR_BENCH EXPLAIN, 0, set_no_capture, 0},
     {"--warmup-shapes", RUNS_OR_BENCH, 1, store_warmup, 1},
     {"--follow", "bench", 0, set_follow, 0},
     {"--expand-functions", RUNS_OR_BENCH, 0, set_expand_functions, 0},
@@ -419,6 +426,7 @@ static const char help_run[] =
     "  --timeout SECONDS     end a run that takes longer, and say which node it was at\n"
     "  --warmup-shapes SPEC  prepare for shapes before the first run: NAME=DIMxDIM…,NAME=…;\n"
     "                        a DIM may be a range 1-32, all ranges of a SPEC step together\n"
+    "  --no-capture          do not record and replay what a device gets in each run\n"
     "  --expand-functions    run the function that ONNX defines an operator as, where it "
     "defines\n"
     "                        one, even where a provider takes the operator\n"

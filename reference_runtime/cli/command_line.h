@@ -49,6 +49,7 @@ typedef struct cli_options {
   int placement;
   int memory;
   int no_reuse;
+  int no_capture;
   uint64_t memory_maximum;
   uint64_t arena_initial;
   int arena_extend;  // OPSRT_ARENA_…

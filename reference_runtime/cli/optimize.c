@@ -85,6 +85,7 @@ int cli_explain(const cli_options *options) {
   print_notes(session, 0, "near misses");
   printf("placement\n");
   cli_print_placement(session);
+  cli_print_capture(session);
   cli_print_memory(session);
   opsrt_session_destroy(session);
   return CLI_OK;

@@ -118,6 +118,19 @@ static void print_rows(const opsrt_session *session, void (*print)(const opsrt_m
   }
 }
 
+void cli_print_capture(const opsrt_session *session) {
+  printf("graph capture\n");
+  for (uint64_t i = 0; i < opsrt_session_device_count(session); ++i) {
+    opsrt_capture row;
+    opsrt_session_capture(session, i, &row);
+    if (row.kernels == 0) continue;
+    printf("%-12s %" PRIu64 " of %" PRIu64 " kernels", row.provider, row.capturable,
+           row.kernels);
+    if (row.reason[0]) printf("  (%s)", row.reason);
+    printf("\n");
+  }
+}
+
 void cli_print_memory(const opsrt_session *session) {
   printf("%-12s %-7s %14s %14s %14s %14s\n", "memory", "kind", "in use", "peak", "maximum",
          "allocations");
@@ -131,9 +144,9 @@ void cli_print_memory(const opsrt_session *session) {
   opsrt_counters counters;
   opsrt_session_counters(session, &counters);
   printf("%" PRIu64 " plans built, %" PRIu64 " evicted, %" PRIu64 " prepares, %" PRIu64
-         " copies of %" PRIu64 " bytes\n",
+         " copies of %" PRIu64 " bytes, %" PRIu64 " captures, %" PRIu64 " replays\n",
          counters.plans_built, counters.plans_evicted, counters.prepares, counters.copies,
-         counters.copied_bytes);
+         counters.copied_bytes, counters.captures, counters.replays);
 }
 
 int32_t cli_print_times(opsrt_session *session, ops_error *error) {

@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "execution/run.h"
+#include "execution/capture.h"
 
 static rt_stream_set *set_of(const rt_run *run, const rt_action *action) {
   return run->streams[action->device->number];
 }
 
 static ops_stream *stream_of(const rt_run *run, const rt_action *action) {
+  if (run->capturing) return run->capturing;
   return action->queue == RT_QUEUE_NONE ? NULL : set_of(run, action)->streams[action->queue];
 }
 
@@ -31,7 +32,7 @@ static int32_t await_event(rt_run *run, const rt_stream_set *set, ops_event *eve
   }
 }
 
-static int32_t wait_for(rt_run *run, rt_segment *segment, const rt_action *action,
+int32_t rt_run_wait_for(rt_run *run, rt_segment *segment, const rt_action *action,
                         uint32_t earlier, ops_error *error) {
   const rt_action *before = &segment->plan->actions[earlier];
   rt_stream_set *set = set_of(run, before);
@@ -164,7 +165,7 @@ int32_t rt_run_issue(rt_run *run, rt_segment *segment, uint32_t index, ops_error
   const rt_action *action = &segment->plan->actions[index];
   rt_profile *profile = run->singly ? NULL : run->executor->options.profile;
   for (uint32_t i = 0; i < action->wait_count; ++i)
-    OPS_RETURN_IF_ERROR(wait_for(run, segment, action, action->waits[i], error));
+    OPS_RETURN_IF_ERROR(rt_run_wait_for(run, segment, action, action->waits[i], error));
   const uint64_t correlation = profile ? rt_profile_launch(profile) : 0;
   const uint64_t start_ns = profile ? rt_profile_now() : 0;
   int32_t status = runners[action->kind](run, segment, index, correlation, error);
@@ -175,9 +176,25 @@ int32_t rt_run_issue(rt_run *run, rt_segment *segment, uint32_t index, ops_error
   return status == OPS_OK ? OPS_OK : fail(run, segment, action, status, error);
 }
 
+int32_t rt_run_execute(rt_run *run, rt_segment *segment, uint32_t index, ops_error *error) {
+  const uint64_t copies = run->copies, copied_bytes = run->copied_bytes;
+  const int32_t status =
+      runners[segment->plan->actions[index].kind](run, segment, index, 0, error);
+  run->copies = copies;
+  run->copied_bytes = copied_bytes;
+  return status;
+}
+
 int32_t rt_run_actions(rt_run *run, rt_segment *segment, ops_error *error) {
   if (run->executor->options.profile) rt_run_note_segment(run, segment);
   for (uint32_t i = 0; i < segment->plan->action_count; ++i) {
+    rt_region *region = rt_capture_region(run, segment, i);
+    int done = 0;
+    if (region) OPS_RETURN_IF_ERROR(rt_capture_run(run, segment, region, &done, error));
+    if (done) {
+      i = region->end - 1;
+      continue;
+    }
     const int32_t status = rt_interrupt_status(run->interrupt);
     if (status != OPS_OK) {
       rt_interrupt_error(run->interrupt, status, "before it began", error);

@@ -2,7 +2,7 @@
 //
 // Which node an asynchronous error belongs to. Events tell: the first action whose event is
 // neither passed nor pending failed. Where they do not (a driver that reports at synchronize
-// alone), the segment is run once more on new streams, action by action:
+// alone, a replayed capture), the segment is run once more on new streams, action by action:
 // what enters a segment is never overwritten by it, so it computes the same again.
 #include <ops_support/error.h>
 
@@ -131,7 +131,7 @@ int32_t rt_run_blame_device(rt_run *run, rt_segment *segment, rt_stream_set *set
                          api->synchronize(set->streams[RT_QUEUE_COPY], NULL) != OPS_OK;
   if (!sticky && present) return rt_run_blame(present, error);  // nothing was enqueued
   set->failed = 1;
-  const rt_action *culprit = rt_run_find_event(run, segment, set, 0);
+  const rt_action *culprit = segment->replayed ? NULL : rt_run_find_event(run, segment, set, 0);
   if (!culprit) return locate(run, segment, set, status, error);
   rt_run_blame(culprit, error);
   return status;

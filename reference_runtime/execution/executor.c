@@ -134,6 +134,7 @@ void rt_executor_destroy(rt_executor *executor) {
   if (!executor->parent) {
     for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i) rt_stream_pool_destroy(executor->streams[i]);
     for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i) free(executor->lost[i]);
+    for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i) free(executor->capture_notes[i]);
     rt_weights_destroy(executor->weights);
     if (executor->places) rt_places_finish(executor->places);
     free(executor->places);
@@ -395,6 +396,8 @@ static void count_run(rt_run *run) {
   pthread_mutex_lock(&executor->mutex);
   executor->counters.copies += run->copies;
   executor->counters.copied_bytes += run->copied_bytes;
+  executor->counters.captures += run->captures;
+  executor->counters.replays += run->replays;
   executor->counters.lookups += run->lookups;
   executor->counters.rebound += run->rebound;
   memcpy(executor->plan_stats, stats, sizeof stats);
@@ -493,6 +496,8 @@ int32_t rt_run_body(rt_run *outer, rt_executor *body, const rt_run_input *inputs
   if (status == OPS_OK) status = run_segments(&run, error);
   outer->copies += run.copies;
   outer->copied_bytes += run.copied_bytes;
+  outer->captures += run.captures;
+  outer->replays += run.replays;
   outer->lookups += run.lookups;
   outer->rebound += run.rebound;
   outer->noted_ns += run.noted_ns;

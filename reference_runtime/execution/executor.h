@@ -20,6 +20,7 @@ typedef struct rt_executor_options {
   uint32_t device_count;
   rt_profile *profile;  // NULL: none
   int32_t no_reuse;
+  int32_t no_capture;  // 1: devices get every action by itself
   uint32_t max_plans;
   rt_memory_options memory;
 } rt_executor_options;
@@ -104,11 +105,18 @@ typedef struct rt_executor_counters {
   uint64_t prepares;
   uint64_t copies;
   uint64_t copied_bytes;
+  uint64_t captures;  // recorded, by complete runs
+  uint64_t replays;
   uint64_t lookups;  // of plans, by complete runs
   uint64_t rebound;  // buffers that lay elsewhere than in the run before
 } rt_executor_counters;
 
 rt_executor_counters rt_executor_count(rt_executor *executor);
+
+// How many kernels of the main graph on a device can be captured, of *out_kernels; and to
+// `text` why not all, "" if all can.
+uint32_t rt_executor_capture_at(rt_executor *executor, uint32_t number, uint32_t *out_kernels,
+                                char *text, size_t size);
 
 // Memory by place; out of [0, rt_executor_memory_count).
 typedef struct rt_executor_memory {

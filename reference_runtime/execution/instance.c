@@ -7,6 +7,8 @@
 #include <ops_support/error.h>
 #include <stdlib.h>
 
+#include "execution/capture.h"
+
 static int32_t exhausted(ops_error *error) {
   return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "running a model");
 }
@@ -24,6 +26,7 @@ void rt_binding_set_type(rt_binding *binding, const ops_type_info *type, uint64_
 }
 
 void rt_instance_update(rt_instance *instance, uint32_t buffer) {
+  instance->generation++;
   const ops_arg *bound = &instance->bindings[buffer].arg;
   for (uint32_t i = instance->first_use[buffer]; i < instance->first_use[buffer + 1]; ++i) {
     ops_arg *arg = &instance->args[instance->uses[i]];
@@ -225,6 +228,10 @@ void rt_instance_destroy(rt_instance *instance) {
     const rt_action *action = &instance->plan->actions[i];
     if (instance->prepared[i] && instance->prepared[i] != action->prepared)
       action->unit->api->prepared_destroy(instance->prepared[i]);
+  }
+  for (uint32_t i = 0; i < instance->region_count; ++i) {
+    const rt_region *region = &instance->regions[i];
+    if (region->capture) region->device->provider->stream->capture_destroy(region->capture);
   }
   rt_bump_finish(&instance->bump);
   free(instance);

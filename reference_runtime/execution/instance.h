@@ -15,6 +15,9 @@ typedef struct rt_binding {
   const ops_type_info *type;  // complete once known
 } rt_binding;
 
+// Actions that are captured together; see capture.h.
+typedef struct rt_region rt_region;
+
 typedef struct rt_instance {
   struct rt_instance *next;
   const rt_plan *plan;
@@ -30,6 +33,10 @@ typedef struct rt_instance {
   rt_arena_block *arenas;  // by number of plan->arenas: what this run holds
   rt_arena_block *bases;   // likewise: where the bindings say that they are
   uint32_t *events;        // by action: number in the device's stream set
+  uint64_t generation;     // changes with every address
+  rt_region *regions;      // once `scanned`
+  uint32_t region_count;
+  int scanned;
 } rt_instance;
 
 // `constants`: by buffer, memory of those with storage CONSTANT. `own`: the prepared objects

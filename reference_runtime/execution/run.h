@@ -19,6 +19,7 @@ struct rt_executor {
   rt_plan_cache *cache;
   rt_stream_pool *streams[RT_MAX_DEVICES];  // NULL: a synchronous provider
   char *lost[RT_MAX_DEVICES];               // NULL, or how the device was lost; under `mutex`
+  char *capture_notes[RT_MAX_DEVICES];      // NULL, or why capturing failed; under `mutex`
   rt_executor ***bodies;                // by unit: NULL, or one executor for each of its bodies
   uint8_t used[RT_MAX_DEVICES];         // 1: by the graph or its bodies
   uint32_t place_list[RT_PLACE_COUNT];  // places that exist
@@ -41,6 +42,7 @@ typedef struct rt_segment {
   rt_instance *instance;
   rt_binding *bindings;  // of the instance, by buffer
   uint32_t *events;      // of the instance, by action
+  int replayed;          // 1: some events stand for several actions
   uint64_t *live;        // of a profile: bytes by place of executor->place_list, then by action
 } rt_segment;
 
@@ -73,6 +75,9 @@ typedef struct rt_run {
   rt_bump bump;
   uint64_t copies;
   uint64_t copied_bytes;
+  ops_stream *capturing;  // NULL, or where all actions go to be recorded
+  uint64_t captures;
+  uint64_t replays;
   uint64_t lookups;   // of plans
   uint64_t rebound;   // buffers that lay elsewhere than in the run before
   uint64_t noted_ns;  // that telling the profile took
@@ -87,6 +92,9 @@ struct ops_call {
 };
 
 #define RT_NO_EVENT UINT32_MAX
+
+// ---- capture.c ----
+void rt_executor_note_capture(rt_executor *executor, const rt_device *device, const char *text);
 
 // ---- executor.c ----
 // Every run that needs the device fails from now on, with the message of `error`.
@@ -137,6 +145,11 @@ int32_t rt_run_rebind(rt_run *run, rt_segment *segment, ops_error *error);
 // ---- actions.c: issuing actions ----
 int32_t rt_run_actions(rt_run *run, rt_segment *segment, ops_error *error);
 int32_t rt_run_issue(rt_run *run, rt_segment *segment, uint32_t index, ops_error *error);
+// The kernel or copy alone, without waits, events and copies counted.
+int32_t rt_run_execute(rt_run *run, rt_segment *segment, uint32_t index, ops_error *error);
+// Makes the queue of `action`, or the host, wait for action `earlier`.
+int32_t rt_run_wait_for(rt_run *run, rt_segment *segment, const rt_action *action,
+                        uint32_t earlier, ops_error *error);
 // The error of a run that ends early, while `action` (NULL: unknown) ran.
 int32_t rt_run_interrupted(rt_run *run, const rt_action *action, ops_error *error);
 // Waits until everything issued has completed.

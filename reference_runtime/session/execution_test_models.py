@@ -48,6 +48,10 @@ def main():
     # The same with fixed shapes: planned when the session is made.
     save(folder, "fixed", chain, [value("x", [4, 8])], [value("y", [4, 8])])
 
+    # y = relu(x * x + x)
+    save(folder, "scale",
+         [node("Mul", "x x", "m", "square"), node("Add", "m x", "a", "plus"), node("Relu", "a", "y", "cut")], x, y)
+
     # What the optimizer makes one node of.
     save(folder, "swish", [node("Sigmoid", "x", "g", "gate"), node("Mul", "x g", "y", "product")], x, y)
 

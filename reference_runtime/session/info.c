@@ -183,10 +183,28 @@ void opsrt_session_counters(const opsrt_session *session, opsrt_counters *out_co
                                    .prepares = counters.prepares,
                                    .copies = counters.copies,
                                    .copied_bytes = counters.copied_bytes,
+                                   .captures = counters.captures,
+                                   .replays = counters.replays,
                                    .lookups = counters.lookups,
                                    .rebound = counters.rebound};
 }
 
 void opsrt_free(void *memory) {
   free(memory);
+}
+
+uint64_t opsrt_session_device_count(const opsrt_session *session) {
+  return session->device_count;
+}
+
+void opsrt_session_capture(const opsrt_session *session, uint64_t index,
+                           opsrt_capture *out_capture) {
+  *out_capture = (opsrt_capture){.provider = ""};
+  if (index >= session->device_count) return;
+  uint32_t kernels = 0;
+  out_capture->provider = session->devices[index]->name;
+  out_capture->capturable =
+      rt_executor_capture_at(session->executor, (uint32_t)index, &kernels, out_capture->reason,
+                             sizeof out_capture->reason);
+  out_capture->kernels = kernels;
 }

@@ -93,6 +93,7 @@ typedef struct opsrt_session_options {
   int32_t profile;           // 1: record a profile of every run
   int32_t workers;           // threads lent to kernels; 0: one per core
   int32_t no_memory_reuse;   // 1: every value has memory of its own (for finding bugs)
+  int32_t no_capture;        // 1: work is not captured and replayed where a device offers it
   uint32_t max_plans;  // execution plans kept, one per set of input shapes; 0: the default
   // 1: every operator that ONNX defines as a function is replaced by the function, not only
   // where no provider takes it: to compare the two, and to find which piece is wrong.
@@ -364,9 +365,24 @@ typedef struct opsrt_counters {
   uint64_t prepares;
   uint64_t copies;  // between memories, executed
   uint64_t copied_bytes;
-  uint64_t lookups;  // of plans, by complete runs
-  uint64_t rebound;  // addresses that complete runs had to lay out anew
+  uint64_t captures;  // of work for a device, recorded
+  uint64_t replays;   // of captures
+  uint64_t lookups;   // of plans, by complete runs
+  uint64_t rebound;   // addresses that complete runs had to lay out anew
 } opsrt_counters;
+
+// How far a device can replay what a run gives it as a whole (ops_stream_api.replay).
+typedef struct opsrt_capture {
+  const char *provider;
+  uint64_t kernels;     // of the main graph on this device
+  uint64_t capturable;  // of them
+  char reason[320];     // why not all; "" if all are
+} opsrt_capture;
+
+uint64_t opsrt_session_device_count(const opsrt_session *session);
+// Of device `index`, in the order of preference; kernels is 0 if nothing runs on it.
+void opsrt_session_capture(const opsrt_session *session, uint64_t index,
+                           opsrt_capture *out_capture);
 
 void opsrt_session_counters(const opsrt_session *session, opsrt_counters *out_counters);
 

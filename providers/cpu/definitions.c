@@ -112,6 +112,16 @@
 
 #define ORDERED (F32 | F64 | INDEX | BIT(INT8) | BIT(UINT8))
 
+#define ATTENTION_INPUTS                                                  \
+  ARG("Q", "T1", F32, 0), ARG("K", "T1", F32, 0), ARG("V", "T2", F32, 0), \
+      ARG("attn_mask", "U", F32 | BOOL, OPS_ARG_OPTIONAL),                \
+      ARG("past_key", "T1", F32, OPS_ARG_OPTIONAL),                       \
+      ARG("past_value", "T2", F32, OPS_ARG_OPTIONAL)
+#define ATTENTION_OUTPUTS                                                  \
+  ARG("Y", "T1", F32, 0), ARG("present_key", "T1", F32, OPS_ARG_OPTIONAL), \
+      ARG("present_value", "T2", F32, OPS_ARG_OPTIONAL),                   \
+      ARG("qk_matmul_output", "T1", F32, OPS_ARG_OPTIONAL)
+
 static const ops_kernel_def kKernels[] = {
     // Elementwise functions.
     UNARY("Relu", 1, 13, FLOATS),
@@ -361,6 +371,13 @@ static const ops_kernel_def kKernels[] = {
         OUTPUTS(IN("output", MOVED))),
     OWN("ConstantOfShape", 9, 0, constant, INPUTS(SHAPE("input")),
         OUTPUTS(ARG("output", "T2", MOVED, 0))),
+
+    // Attention.
+    OWN("Attention", 23, 23, attention, INPUTS(ATTENTION_INPUTS), OUTPUTS(ATTENTION_OUTPUTS)),
+    OWN("Attention", 24, 0, attention,
+        INPUTS(ATTENTION_INPUTS,
+               ARG("nonpad_kv_seqlen", "tensor(int64)", BIT(INT64), OPS_ARG_OPTIONAL)),
+        OUTPUTS(ATTENTION_OUTPUTS)),
 
     // Sums of products.
     DNNL("ConvTranspose", 1, 0, conv_transpose,

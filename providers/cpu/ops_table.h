@@ -9,6 +9,7 @@
 
 #define CPU_OP_LIST(X)   \
   X(argmax)              \
+  X(attention)           \
   X(binary)              \
   X(cast)                \
   X(clip)                \

@@ -215,6 +215,11 @@ typedef struct cpu_vec {
   double (*sum_square_deviation)(const float *x, int64_t count, double mean);
   // y = exp(x - max), returns the sum of y; y may be x.
   double (*exp_sum)(const float *x, float *y, int64_t count, float max);
+  // Of attention, in float: s = s * scale + mask, returns the largest; mask may be NULL. NaN is
+  // overlooked, of none it is -inf.
+  float (*mask_scores)(float *s, const float *mask, float scale, int64_t count);
+  // s = exp(s - max), returns their sum.
+  float (*exp_scores)(float *s, int64_t count, float max);
   // y = exp(x - max[i]); y may be x.
   void (*exp_difference)(const float *x, const double *max, float *y, int64_t count);
   // y = (x - mean) * scale + shift in double, rounded once; y may be x.

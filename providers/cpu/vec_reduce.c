@@ -116,6 +116,40 @@ static double loop_exp_sum(const float *x, float *y, int64_t count, float max) {
   return row_sum(y, count);
 }
 
+static float loop_mask_scores(float *s, const float *mask, float scale, int64_t count) {
+  float best = -INFINITY;
+  if (mask) {
+    _Pragma("omp simd reduction(max : best)") for (int64_t i = 0; i < count; ++i) {
+      s[i] = s[i] * scale + mask[i];
+      best = s[i] > best ? s[i] : best;
+    }
+  } else {
+    _Pragma("omp simd reduction(max : best)") for (int64_t i = 0; i < count; ++i) {
+      s[i] *= scale;
+      best = s[i] > best ? s[i] : best;
+    }
+  }
+  return best;
+}
+
+#define SCORE_LANES 32
+
+static float loop_exp_scores(float *s, int64_t count, float max) {
+  float lane[SCORE_LANES] = {0}, sum = 0;
+  int64_t i = 0;
+  for (; i + SCORE_LANES <= count; i += SCORE_LANES)
+    for (int j = 0; j < SCORE_LANES; ++j) {
+      s[i + j] = vec_exp(s[i + j] - max);
+      lane[j] += s[i + j];
+    }
+  for (; i < count; ++i) {
+    s[i] = vec_exp(s[i] - max);
+    sum += s[i];
+  }
+  for (int j = 0; j < SCORE_LANES; ++j) sum += lane[j];
+  return sum;
+}
+
 static void loop_affine(const float *x, float *y, int64_t count, double mean, double scale,
                         double shift) {
   CPU_SIMD_FOR y[i] = (float)(((double)x[i] - mean) * scale + shift);
@@ -178,6 +212,8 @@ const cpu_vec CPU_ISA_NAME(cpu_vec) = {
     .columns = {CPU_REDUCE_LIST(COLUMNS)},
     .sum_square_deviation = loop_sum_square_deviation,
     .exp_sum = loop_exp_sum,
+    .mask_scores = loop_mask_scores,
+    .exp_scores = loop_exp_scores,
     .exp_difference = loop_exp_difference,
     .affine = loop_affine,
     .normalize = loop_normalize,

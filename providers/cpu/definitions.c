@@ -46,6 +46,8 @@
 #define OUTPUTS(...) LIST(output, output_count, ops_arg_def, __VA_ARGS__)
 #define MAY_ALIAS(input_) \
   { sizeof(ops_alias_def), (input_), 0, OPS_ALIAS_MAY, 0 }
+#define VIEW_OF(input_) \
+  { sizeof(ops_alias_def), (input_), 0, OPS_ALIAS_MAY | OPS_ALIAS_VIEW, 0 }
 #define IN_PLACE(...)                                                                  \
   .aliases = (const ops_alias_def[]){__VA_ARGS__},                                     \
   .alias_count = sizeof((const ops_alias_def[]){__VA_ARGS__}) / sizeof(ops_alias_def), \
@@ -231,7 +233,7 @@ static const ops_kernel_def kKernels[] = {
 
     // Movement of elements.
     OWN("Identity", 1, 0, reshape, INPUTS(IN("input", MOVED)), OUTPUTS(IN("output", MOVED)),
-        IN_PLACE(MAY_ALIAS(0))),
+        IN_PLACE(VIEW_OF(0))),
     OWN("Dropout", 1, 11, reshape, INPUTS(IN("data", MOVED)),
         OUTPUTS(IN("output", MOVED), OPTIONAL("mask", MOVED)), IN_PLACE(MAY_ALIAS(0))),
     OWN("Dropout", 12, 0, reshape,
@@ -240,19 +242,19 @@ static const ops_kernel_def kKernels[] = {
         OUTPUTS(IN("output", MOVED), ARG("mask", "T2", BOOL, OPS_ARG_OPTIONAL)),
         IN_PLACE(MAY_ALIAS(0))),
     OWN("Flatten", 1, 0, reshape, INPUTS(IN("input", MOVED)), OUTPUTS(IN("output", MOVED)),
-        IN_PLACE(MAY_ALIAS(0))),
+        IN_PLACE(VIEW_OF(0))),
     OWN("Reshape", 1, 4, reshape, INPUTS(IN("data", MOVED)), OUTPUTS(IN("reshaped", MOVED)),
-        IN_PLACE(MAY_ALIAS(0))),
+        IN_PLACE(VIEW_OF(0))),
     OWN("Reshape", 5, 0, reshape, INPUTS(IN("data", MOVED), SHAPE("shape")),
-        OUTPUTS(IN("reshaped", MOVED)), IN_PLACE(MAY_ALIAS(0))),
+        OUTPUTS(IN("reshaped", MOVED)), IN_PLACE(VIEW_OF(0))),
     OWN("Squeeze", 1, 12, reshape, INPUTS(IN("data", MOVED)), OUTPUTS(IN("squeezed", MOVED)),
-        IN_PLACE(MAY_ALIAS(0))),
+        IN_PLACE(VIEW_OF(0))),
     OWN("Squeeze", 13, 0, reshape, INPUTS(IN("data", MOVED), SHAPE_OPTIONAL("axes")),
-        OUTPUTS(IN("squeezed", MOVED)), IN_PLACE(MAY_ALIAS(0))),
+        OUTPUTS(IN("squeezed", MOVED)), IN_PLACE(VIEW_OF(0))),
     OWN("Unsqueeze", 1, 12, reshape, INPUTS(IN("data", MOVED)), OUTPUTS(IN("expanded", MOVED)),
-        IN_PLACE(MAY_ALIAS(0))),
+        IN_PLACE(VIEW_OF(0))),
     OWN("Unsqueeze", 13, 0, reshape, INPUTS(IN("data", MOVED), SHAPE("axes")),
-        OUTPUTS(IN("expanded", MOVED)), IN_PLACE(MAY_ALIAS(0))),
+        OUTPUTS(IN("expanded", MOVED)), IN_PLACE(VIEW_OF(0))),
     OWN("Transpose", 1, 0, transpose, INPUTS(IN("data", MOVED)),
         OUTPUTS(IN("transposed", MOVED))),
     OWN("Slice", 1, 9, slice, INPUTS(IN("data", MOVED)), OUTPUTS(IN("output", MOVED))),

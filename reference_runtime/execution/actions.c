@@ -187,6 +187,7 @@ int32_t rt_run_execute(rt_run *run, rt_segment *segment, uint32_t index, ops_err
 
 int32_t rt_run_actions(rt_run *run, rt_segment *segment, ops_error *error) {
   if (run->executor->options.profile) rt_run_note_segment(run, segment);
+  rt_guard_arenas(run, segment);
   for (uint32_t i = 0; i < segment->plan->action_count; ++i) {
     rt_region *region = rt_capture_region(run, segment, i);
     int done = 0;
@@ -201,7 +202,9 @@ int32_t rt_run_actions(rt_run *run, rt_segment *segment, ops_error *error) {
       rt_run_blame(&segment->plan->actions[i], error);
       return status;
     }
+    rt_guard_begin(run, segment, i);
     OPS_RETURN_IF_ERROR(rt_run_issue(run, segment, i, error));
+    rt_guard_end(run, segment, i);
   }
   return OPS_OK;
 }

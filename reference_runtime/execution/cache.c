@@ -255,6 +255,12 @@ static int same_guards(const rt_plan *a, const rt_plan *b) {
   return 1;
 }
 
+static uint64_t is_laid_out_alike(const rt_plan *plan) {
+  for (uint32_t i = 0; i < plan->arena_count; ++i)
+    if (!plan->arenas[i].kept) return 0;
+  return plan->arena_count > 0;
+}
+
 // Puts `cached` on the list, or returns the equal one that another thread has put there. A plan
 // whose parent has been evicted meanwhile is not listed.
 static int32_t add(rt_plan_cache *cache, const rt_plan_request *request,
@@ -267,6 +273,7 @@ static int32_t add(rt_plan_cache *cache, const rt_plan_request *request,
   pthread_mutex_lock(&cache->mutex);
   cache->counters.built++;
   cache->counters.prepares += fresh->plan->prepares;
+  cache->counters.laid_out_alike += is_laid_out_alike(fresh->plan);
   for (uint32_t i = 0; i < cache->count && !equal; ++i) {
     rt_cached_plan *other = cache->plans[i];
     parent_listed |= other->plan == request->parent;
@@ -321,13 +328,35 @@ static void end_flight(rt_plan_cache *cache, const flight *own) {
   pthread_mutex_unlock(&cache->mutex);
 }
 
+// The plan of the same segment that was used last, for other shapes; retained, or NULL.
+static rt_cached_plan *find_like(rt_plan_cache *cache, const rt_plan_request *request) {
+  const uint32_t segment = request->parent ? request->parent->segment + 1 : 0;
+  const uint32_t begin = request->parent ? request->parent->end_unit : 0;
+  rt_cached_plan *found = NULL;
+  pthread_mutex_lock(&cache->mutex);
+  for (uint32_t i = 0; i < cache->count; ++i) {
+    const rt_plan *plan = cache->plans[i]->plan;
+    const int same =
+        plan->segment == segment && (plan->parent ? plan->parent->end_unit : 0) == begin;
+    if (same && (!found || cache->plans[i]->stamp > found->stamp)) found = cache->plans[i];
+  }
+  if (found) atomic_fetch_add(&found->references, 1);
+  pthread_mutex_unlock(&cache->mutex);
+  return found;
+}
+
 static int32_t build(rt_plan_cache *cache, const rt_plan_request *request,
                      rt_cached_plan **out_plan, ops_error *error) {
   rt_plan *plan = NULL;
   rt_cached_plan *cached = NULL;
-  OPS_RETURN_IF_ERROR(rt_plan_build(request, &plan, error));
+  rt_cached_plan *like = find_like(cache, request);
+  rt_plan_request own = *request;
+  own.like = like ? like->plan : NULL;
+  int32_t status = rt_plan_build(&own, &plan, error);
+  rt_plan_cache_release(cache, like);
+  OPS_RETURN_IF_ERROR(status);
   OPS_RETURN_IF_ERROR(cached_create(cache, plan, &cached, error));
-  const int32_t status = add(cache, request, &cached, error);
+  status = add(cache, request, &cached, error);
   if (status != OPS_OK) {
     rt_plan_cache_release(cache, cached);
     return status;

@@ -25,6 +25,7 @@ typedef struct rt_cache_counters {
   uint64_t built;
   uint64_t evicted;
   uint64_t prepares;
+  uint64_t laid_out_alike;  // of those built: memory in the order of another plan, unsearched
 } rt_cache_counters;
 
 int32_t rt_plan_cache_create(rt_weights *weights, uint32_t max_plans, rt_plan_cache **out_cache,

@@ -560,6 +560,7 @@ static void add_counters(rt_executor *executor, void *context) {
   sum->built += own.built;
   sum->evicted += own.evicted;
   sum->prepares += own.prepares;
+  sum->laid_out_alike += own.laid_out_alike;
   visit_bodies(executor, add_counters, sum);
 }
 
@@ -572,6 +573,7 @@ rt_executor_counters rt_executor_count(rt_executor *executor) {
   counters.plans_built = cache.built;
   counters.plans_evicted = cache.evicted;
   counters.prepares = cache.prepares;
+  counters.plans_alike = cache.laid_out_alike;
   return counters;
 }
 

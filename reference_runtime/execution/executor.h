@@ -102,6 +102,7 @@ typedef struct rt_executor_counters {
   uint64_t runs;
   uint64_t plans_built;
   uint64_t plans_evicted;
+  uint64_t plans_alike;  // of those built: laid out like one for other shapes
   uint64_t prepares;
   uint64_t copies;
   uint64_t copied_bytes;

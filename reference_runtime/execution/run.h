@@ -176,6 +176,13 @@ void rt_run_note_action(rt_run *run, const rt_segment *segment, uint32_t index,
                         uint64_t correlation, uint64_t start_ns);
 void rt_run_note_end(const rt_run *run, uint64_t start_ns);
 
+// ---- guard.c: planned memory that is not in use, for AddressSanitizer ----
+// Before a segment's first action: nothing in its arenas may be touched.
+void rt_guard_arenas(const rt_run *run, const rt_segment *segment);
+// What the action is the first to use may be touched now; what it is the last to use no longer.
+void rt_guard_begin(const rt_run *run, const rt_segment *segment, uint32_t action);
+void rt_guard_end(const rt_run *run, const rt_segment *segment, uint32_t action);
+
 // ---- late.c: shapes and contents that running tells ----
 int32_t rt_run_resolve(rt_run *run, rt_segment *segment, ops_error *error);
 int32_t rt_run_fetch(void *run, const rt_value *value, const void **out_data,

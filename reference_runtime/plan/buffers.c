@@ -90,6 +90,7 @@ static int32_t carry(rt_builder *b, const rt_value *value, const rt_location *lo
   buffer.storage = RT_STORAGE_CARRIED;
   buffer.segment = location->segment;
   buffer.index = location->buffer;
+  buffer.viewed = 0;
   buffer.type = b->plan->known[value->id].type;
   buffer.late = 0;
   if (location->layout != OPS_LAYOUT_STRIDED) buffer.type = located_buffer(b, location)->type;
@@ -163,6 +164,7 @@ static int32_t copy_to(rt_builder *b, uint32_t from, uint32_t place, uint64_t al
   rt_buffer buffer = b->plan->buffers[from];
   const uint32_t source = buffer.place;
   buffer.storage = RT_STORAGE_ARENA;
+  buffer.viewed = 0;
   buffer.place = place;
   buffer.block = b->block_count++;
   buffer.alignment = alignment;

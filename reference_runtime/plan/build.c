@@ -143,13 +143,20 @@ static const rt_location *direct_output(const rt_builder *b, uint32_t index) {
   return NULL;
 }
 
+static int is_viewed(const rt_builder *b, uint32_t buffer) {
+  for (uint32_t i = buffer + 1; i < b->plan->buffer_count; ++i)
+    if (b->plan->buffers[i].viewed == 1 + buffer) return 1;
+  return 0;
+}
+
 // A copy that has just been made for this output can go straight to the result.
 static int takes_over(rt_builder *b, uint32_t buffer, uint32_t index) {
   const rt_plan *plan = b->plan;
   rt_buffer *made = &plan->buffers[buffer];
   const rt_action *last = plan->action_count ? &plan->actions[plan->action_count - 1] : NULL;
   if (!last || last->kind != RT_ACTION_COPY || last->outputs[0] != buffer ||
-      made->storage != RT_STORAGE_ARENA || made->place != rt_builder_output_place(b, index))
+      made->storage != RT_STORAGE_ARENA || made->place != rt_builder_output_place(b, index) ||
+      is_viewed(b, buffer))
     return 0;
   made->storage = RT_STORAGE_OUTPUT;
   made->index = index;
@@ -191,14 +198,15 @@ static int32_t add_units(rt_builder *b, ops_error *error) {
   rt_plan *plan = b->plan;
   for (; plan->end_unit < partition->unit_count; plan->end_unit++) {
     const rt_unit *unit = &partition->units[plan->end_unit];
-    int ready = 0, folded = 0;
+    int ready = 0, done = 0;
     OPS_RETURN_IF_ERROR(rt_builder_ready(b, unit, &ready, error));
     if (!ready) return OPS_OK;
     if (!unit->control) {
       OPS_RETURN_IF_ERROR(rt_builder_infer(b, unit, error));
-      OPS_RETURN_IF_ERROR(rt_builder_fold(b, unit, &folded, error));
+      OPS_RETURN_IF_ERROR(rt_builder_fold(b, unit, &done, error));
+      if (!done) OPS_RETURN_IF_ERROR(rt_builder_view(b, unit, &done, error));
     }
-    if (folded) continue;
+    if (done) continue;
     if (unit->control)
       OPS_RETURN_IF_ERROR(rt_builder_add_control(b, unit, error));
     else

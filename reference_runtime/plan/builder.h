@@ -18,8 +18,8 @@ typedef struct rt_builder {
   rt_guard *guards;
   uint32_t *late;
   uint32_t late_capacity;
-  uint32_t *last_reader;      // by value id: 1 + index of the last unit that reads it, or
-                              // RT_READ_AT_END for outputs of the graph
+  uint32_t *last_reader;      // by value id: 1 + index of the last unit that reads it or a
+                              // view of it, or RT_READ_AT_END for outputs of the graph
   uint8_t *produced;          // by value id: 1 if this segment computes it
   rt_infer_output *inferred;  // scratch: of the unit's outputs
   uint32_t inferred_capacity;
@@ -42,6 +42,11 @@ int32_t rt_builder_add_action(rt_builder *b, const rt_action *action, ops_error 
 int32_t rt_builder_materialise(rt_builder *b, const rt_value *value, const rt_device *device,
                                int32_t memory_kind, uint32_t layout, uint64_t alignment,
                                uint64_t padding, uint32_t *out_buffer, ops_error *error);
+// The buffer whose bytes a buffer shows: itself, unless it is a view.
+static inline uint32_t rt_builder_root(const rt_plan *plan, uint32_t buffer) {
+  while (plan->buffers[buffer].viewed) buffer = plan->buffers[buffer].viewed - 1;
+  return buffer;
+}
 // The value where the caller wants output number `index`, not yet in the caller's memory; and a
 // copy of a buffer that is.
 int32_t rt_builder_materialise_output(rt_builder *b, const rt_value *value, uint32_t index,
@@ -64,6 +69,12 @@ int32_t rt_builder_infer(rt_builder *b, const rt_unit *unit, ops_error *error);
 int32_t rt_builder_fold(rt_builder *b, const rt_unit *unit, int *out_folded, ops_error *error);
 // Bytes of an output as inference states it; 0 if it does not.
 uint64_t rt_builder_inferred_bytes(const rt_builder *b, uint32_t output);
+
+// ---- views.c ----
+// Makes the unit's output a view of an input if it can be one: the kernel says so, inference
+// knows the shape, and the output need not be in memory of its own. 1 in *out_viewed: done, the
+// unit needs no action.
+int32_t rt_builder_view(rt_builder *b, const rt_unit *unit, int *out_viewed, ops_error *error);
 
 // ---- unit.c ----
 // 1 in *out_ready if everything that preparing the unit needs is known, or can be fetched.

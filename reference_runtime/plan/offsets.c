@@ -4,7 +4,9 @@
 // blocks alive at the same time. By size, the largest first (Pisarchyk and Lee, "Efficient
 // Memory Management for Deep Neural Net Inference", 2020); if that misses the lower bound, also
 // by the size of the step in which a block lives, and by area, and the best of the three is
-// taken. That is O(count^2) in time; more blocks than MAX_BLOCKS_BY_RANK are placed in the
+// taken. An order that served other sizes of the same blocks is tried before all of them:
+// blocks are put on top of those that lie below them, as in one-dimensional packing by a given
+// sequence. That is O(count^2) in time; more blocks than MAX_BLOCKS_BY_RANK are placed in the
 // order in which they come to life, among those that are alive then.
 #include "plan/offsets.h"
 
@@ -109,6 +111,27 @@ static uint64_t *alive_bytes(const ranked *order, uint32_t count, uint64_t *out_
   return alive;
 }
 
+// Puts each block right above all earlier ones that it may not overlap. If their order is that
+// of offsets of an earlier plan, no block lies higher than there for the same sizes: by
+// induction, what it lies on does not.
+static int place_on_top(const ranked *order, uint32_t count, uint64_t *out_size) {
+  uint64_t size = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    rt_block *block = order[i].block;
+    uint64_t top = 0, end;
+    for (uint32_t k = 0; k < i; ++k) {
+      const rt_block *below = order[k].block;
+      if (share_a_step(block, below) && below->offset + below->size > top)
+        top = below->offset + below->size;
+    }
+    if (!ops_checked_align(top, block->alignment, &block->offset)) return 0;
+    if (!ops_checked_add(block->offset, block->size, &end) || end > INT64_MAX) return 0;
+    if (end > size) size = end;
+  }
+  *out_size = size;
+  return 1;
+}
+
 #define RANK_BY_SIZE 0
 #define RANK_BY_BREADTH 1  // of the fullest step in which the block lives
 #define RANK_BY_AREA 2     // size times lifetime
@@ -156,6 +179,23 @@ static int place_best(ranked *order, rt_block **placed, uint64_t *best_offsets, 
   return 1;
 }
 
+// Alignment costs a little that does not grow with the sizes.
+#define HINT_TOLERANCE 1.02
+
+// 1 if the order of the hint serves: the blocks are placed.
+static int place_like(ranked *order, const rt_block *blocks, uint32_t count,
+                      const rt_offsets_hint *hint, rt_offsets_stats *stats) {
+  if (!hint || hint->stats.lower_bound == 0) return 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    order[i].keys[0] = UINT64_MAX - hint->offsets[order[i].block - blocks];
+    order[i].keys[1] = 0;
+  }
+  qsort(order, count, sizeof *order, by_rank);
+  if (!place_on_top(order, count, &stats->planned)) return 0;
+  const double before = (double)hint->stats.planned / (double)hint->stats.lower_bound;
+  return (double)stats->planned <= HINT_TOLERANCE * before * (double)stats->lower_bound;
+}
+
 // Everything that planning needs besides the blocks.
 typedef struct scratch {
   ranked *order;
@@ -178,8 +218,10 @@ static int32_t too_large(ops_error *error) {
 }
 
 int32_t rt_offsets_plan(rt_block *blocks, uint32_t count, int reuse,
-                        rt_offsets_stats *out_stats, ops_error *error) {
+                        const rt_offsets_hint *hint, int *out_kept, rt_offsets_stats *out_stats,
+                        ops_error *error) {
   *out_stats = (rt_offsets_stats){0};
+  *out_kept = 0;
   scratch s = {.order = malloc(((size_t)count + 1) * sizeof *s.order),
                .placed = malloc((2 * (size_t)count + 1) * sizeof *s.placed),
                .best_offsets = malloc(((size_t)count + 1) * sizeof *s.best_offsets)};
@@ -199,6 +241,9 @@ int32_t rt_offsets_plan(rt_block *blocks, uint32_t count, int reuse,
   if (!s.alive) goto exhausted;
   for (uint64_t i = 0; i < steps; ++i)
     if (s.alive[i] > out_stats->lower_bound) out_stats->lower_bound = s.alive[i];
+  *out_kept =
+      reuse && used <= MAX_BLOCKS_BY_RANK && place_like(s.order, blocks, used, hint, out_stats);
+  if (*out_kept) goto cleanup;
   if (!place_best(s.order, s.placed, s.best_offsets, used, reuse, s.alive, out_stats))
     status = too_large(error);
 

@@ -77,9 +77,61 @@ static void live_blocks_never_overlap(void **state) {
     const uint32_t count = random_blocks(blocks);
     const int reuse = trial % 8 != 0;
     rt_offsets_stats stats;
-    assert_int_equal(rt_offsets_plan(blocks, count, reuse, &stats, NULL), OPS_OK);
+    int kept;
+    assert_int_equal(rt_offsets_plan(blocks, count, reuse, NULL, &kept, &stats, NULL), OPS_OK);
     check_blocks(blocks, count, reuse, &stats);
   }
+}
+
+// The sizes of a batch of n: with the order found for one, nothing is searched, nothing
+// overlaps, and the arena is at most n times as large.
+static void a_batch_keeps_the_order_of_another(void **state) {
+  (void)state;
+  rt_block blocks[MAX_BLOCKS];
+  uint64_t sizes[MAX_BLOCKS], offsets[MAX_BLOCKS];
+  uint32_t planned = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const uint32_t count = random_blocks(blocks);
+    rt_offsets_stats stats;
+    int kept;
+    for (uint32_t i = 0; i < count; ++i) {
+      blocks[i].size *= blocks[i].alignment = 64;
+      sizes[i] = blocks[i].size;
+    }
+    assert_int_equal(rt_offsets_plan(blocks, count, 1, NULL, &kept, &stats, NULL), OPS_OK);
+    assert_int_equal(kept, 0);
+    const rt_offsets_hint hint = {offsets, stats};
+    for (uint32_t i = 0; i < count; ++i) offsets[i] = blocks[i].offset;
+    for (uint64_t n = 1; n <= 33; n += 16) {
+      for (uint32_t i = 0; i < count; ++i) blocks[i].size = n * sizes[i];
+      assert_int_equal(rt_offsets_plan(blocks, count, 1, &hint, &kept, &stats, NULL), OPS_OK);
+      assert_int_equal(kept, stats.lower_bound > 0);
+      assert_true(stats.planned <= n * hint.stats.planned);
+      check_blocks(blocks, count, 1, &stats);
+      planned += kept > 0;
+    }
+  }
+  assert_true(planned > 500);
+}
+
+// Other lifetimes and sizes than the hint's: whatever is kept is sound, and near the bound.
+static void a_wrong_hint_does_no_harm(void **state) {
+  (void)state;
+  rt_block blocks[MAX_BLOCKS];
+  uint64_t offsets[MAX_BLOCKS];
+  uint32_t searched = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const uint32_t count = random_blocks(blocks);
+    rt_offsets_stats stats;
+    int kept;
+    for (uint32_t i = 0; i < count; ++i) offsets[i] = random_below(10000);
+    const rt_offsets_hint hint = {offsets, {.planned = 1050, .lower_bound = 1000}};
+    assert_int_equal(rt_offsets_plan(blocks, count, 1, &hint, &kept, &stats, NULL), OPS_OK);
+    check_blocks(blocks, count, 1, &stats);
+    if (kept) assert_true((double)stats.planned <= 1.05 * 1.02 * (double)stats.lower_bound);
+    searched += !kept;
+  }
+  assert_true(searched > 100);
 }
 
 static void a_chain_needs_two_blocks(void **state) {
@@ -88,7 +140,8 @@ static void a_chain_needs_two_blocks(void **state) {
   for (uint32_t i = 0; i < 10; ++i)
     blocks[i] = (rt_block){.size = 1024, .alignment = 64, .first = i, .last = i + 1};
   rt_offsets_stats stats;
-  assert_int_equal(rt_offsets_plan(blocks, 10, 1, &stats, NULL), OPS_OK);
+  int kept;
+  assert_int_equal(rt_offsets_plan(blocks, 10, 1, NULL, &kept, &stats, NULL), OPS_OK);
   assert_int_equal(stats.planned, 2048);
   assert_int_equal(stats.lower_bound, 2048);
   assert_int_equal(stats.naive, 10240);
@@ -103,14 +156,15 @@ static void many_blocks_are_placed_in_time(void **state) {
   for (uint32_t i = 0; i < kCount; ++i)
     blocks[i] = (rt_block){.size = 1024, .alignment = 64, .first = i, .last = i + 1};
   rt_offsets_stats stats;
-  assert_int_equal(rt_offsets_plan(blocks, kCount, 1, &stats, NULL), OPS_OK);
+  int kept;
+  assert_int_equal(rt_offsets_plan(blocks, kCount, 1, NULL, &kept, &stats, NULL), OPS_OK);
   assert_int_equal(stats.planned, 2048);
   for (uint32_t i = 0; i < kCount; ++i)
     blocks[i] = (rt_block){.size = random_below(5000),
                            .alignment = (uint64_t)1 << random_below(9),
                            .first = i,
                            .last = i + (uint32_t)random_below(kLongest)};
-  assert_int_equal(rt_offsets_plan(blocks, kCount, 1, &stats, NULL), OPS_OK);
+  assert_int_equal(rt_offsets_plan(blocks, kCount, 1, NULL, &kept, &stats, NULL), OPS_OK);
   for (uint32_t i = 0; i < kCount; ++i) {
     assert_int_equal(blocks[i].offset % blocks[i].alignment, 0);
     assert_true(blocks[i].offset + blocks[i].size <= stats.planned);
@@ -129,7 +183,8 @@ static void the_tightest_gap_is_taken(void **state) {
   rt_block blocks[] = {
       {400, 1, 0, 4, 0}, {300, 1, 0, 4, 0}, {200, 1, 0, 9, 0}, {250, 1, 5, 9, 0}};
   rt_offsets_stats stats;
-  assert_int_equal(rt_offsets_plan(blocks, 4, 1, &stats, NULL), OPS_OK);
+  int kept;
+  assert_int_equal(rt_offsets_plan(blocks, 4, 1, NULL, &kept, &stats, NULL), OPS_OK);
   assert_int_equal(stats.planned, 900);
 }
 
@@ -139,14 +194,18 @@ static void overflow_is_an_error(void **state) {
                        {UINT64_MAX / 2, 64, 0, 1, 0},
                        {UINT64_MAX / 2, 64, 0, 1, 0}};
   rt_offsets_stats stats;
+  int kept;
   ops_error error = OPS_ERROR_INIT;
-  assert_int_equal(rt_offsets_plan(blocks, 3, 1, &stats, &error), OPS_ERROR_OUT_OF_MEMORY);
+  assert_int_equal(rt_offsets_plan(blocks, 3, 1, NULL, &kept, &stats, &error),
+                   OPS_ERROR_OUT_OF_MEMORY);
   assert_int_equal(error.code, OPS_ERROR_OUT_OF_MEMORY);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(live_blocks_never_overlap),
+      cmocka_unit_test(a_batch_keeps_the_order_of_another),
+      cmocka_unit_test(a_wrong_hint_does_no_harm),
       cmocka_unit_test(a_chain_needs_two_blocks),
       cmocka_unit_test(many_blocks_are_placed_in_time),
       cmocka_unit_test(the_tightest_gap_is_taken),

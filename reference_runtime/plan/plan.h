@@ -53,7 +53,9 @@ typedef struct rt_buffer {
   uint32_t place;
   uint32_t index;
   uint32_t segment;
-  uint32_t block;  // ARENA: buffers of one block share memory (in-place)
+  uint32_t block;  // ARENA: buffers of one block share memory (in-place, views)
+  uint32_t
+      viewed;  // 1 + number of the buffer of this segment whose bytes these are; 0: no view
   const void *contents;
   uint64_t bytes;      // of the tensor; if late, an upper bound or 0
   uint64_t alignment;  // that readers and the writer need
@@ -102,9 +104,20 @@ typedef struct rt_action {
 // The arena of one place.
 typedef struct rt_plan_arena {
   uint32_t place;
+  int32_t kept;  // 1: laid out in the order of an earlier plan, without a search
   uint64_t alignment;
   rt_offsets_stats stats;  // stats.planned is its size
 } rt_plan_arena;
+
+// A block of an arena, by rt_buffer.block: in use from action `first` to action `last`, which
+// is the number of actions if it stays to the end of the run. Size 0: nobody uses it.
+typedef struct rt_plan_block {
+  uint64_t offset;
+  uint64_t size;
+  uint32_t first;
+  uint32_t last;
+  uint32_t place;
+} rt_plan_block;
 
 // ---- Plans ----------------------------------------------------------------------------------
 
@@ -150,6 +163,9 @@ typedef struct rt_plan {
   uint32_t action_count;
   rt_plan_arena *arenas;
   uint32_t arena_count;
+  const rt_plan_block *blocks;
+  uint32_t block_count;
+  int32_t synchronous;   // 1: no action has a queue
   const uint32_t *late;  // buffers whose shapes the next segment asks for
   uint32_t late_count;
   const rt_guard *guards;
@@ -184,6 +200,9 @@ typedef struct rt_plan_request {
   rt_plan_fetch_fn fetch;
   void *context;
   int32_t no_reuse;  // 1: no two buffers share memory
+  // A plan of the same segment for other shapes, whose arenas are laid out again for these: the
+  // symbolic plan. NULL: none.
+  const rt_plan *like;
 } rt_plan_request;
 
 #define RT_CALLER_ALIGNMENT 64u

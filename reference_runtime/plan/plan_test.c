@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Plans of random graphs on an asynchronous device with two queues (mynpu) and a synchronous
-// one (reference), against the definition of a race: which actions are over before another
-// begins is computed from queues and waits alone; any two accesses to overlapping memory of
-// which one writes must be so ordered, and what an action reads must be what was last written
-// there.
+// one (reference, or cpu, whose Identity is a view), against the definition of a race: which
+// actions are over before another begins is computed from queues and waits alone; any two
+// accesses to overlapping memory of which one writes must be so ordered, and what an action
+// reads must be what was last written there.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,9 @@ static uint32_t random_below(uint32_t limit) {
   return (uint32_t)(random_state % limit);
 }
 
-static const char *const ops[] = {"Relu", "Neg", "Abs", "Add", "Mul", "Sub"};
+static const char *const ops[] = {"Relu", "Identity", "Neg", "Abs", "Add", "Mul", "Sub"};
+#define UNARY_OPS 4
+#define OPS (sizeof ops / sizeof ops[0])
 
 static rt_graph *random_graph(uint32_t count) {
   rt_graph *graph = NULL;
@@ -42,12 +44,12 @@ static rt_graph *random_graph(uint32_t count) {
   assert_int_equal(rt_graph_add_input(graph, "w", &type, &values[1], NULL), OPS_OK);
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t near = i + 2 < 8 ? i + 2 : 8;
-    const uint32_t kind = random_below(6);
+    const uint32_t kind = random_below(OPS);
     rt_value *inputs[2] = {values[i + 1 - random_below(near)], values[random_below(i + 2)]};
     const rt_node_desc desc = {.op = ops[kind],
                                .opset = 13,
                                .inputs = inputs,
-                               .input_count = kind < 3 ? 1 : 2,
+                               .input_count = kind < UNARY_OPS ? 1 : 2,
                                .output_count = 1};
     rt_node *node = NULL;
     assert_int_equal(rt_graph_add_node(graph, &desc, NULL, &node, NULL), OPS_OK);
@@ -156,7 +158,13 @@ static void check_races(const rt_plan *plan, const access *list, uint32_t count)
     }
 }
 
-// The last write to the memory that an access reads must have been to the same buffer.
+static uint32_t viewed(const rt_plan *plan, uint32_t buffer) {
+  while (plan->buffers[buffer].viewed) buffer = plan->buffers[buffer].viewed - 1;
+  return buffer;
+}
+
+// The last write to the memory that an access reads must have been to the same buffer, or to
+// the one that it is a view of.
 static void check_contents(const rt_plan *plan, const access *list, uint32_t count) {
   for (uint32_t j = 0; j < count; ++j) {
     const int made = plan->buffers[list[j].buffer].storage == RT_STORAGE_ARENA ||
@@ -167,7 +175,7 @@ static void check_contents(const rt_plan *plan, const access *list, uint32_t cou
       if (list[i].writes && list[i].action < list[j].action &&
           share_memory(plan, list[i].buffer, list[j].buffer))
         last = list[i].buffer;
-    assert_int_equal(last, list[j].buffer);
+    assert_int_equal(last, viewed(plan, list[j].buffer));
   }
 }
 
@@ -187,6 +195,26 @@ static uint32_t check_in_place(const rt_plan *plan) {
     }
   }
   return twice;
+}
+
+// A view is where its source is, holds as much, and is what no action writes.
+static uint32_t check_views(const rt_plan *plan) {
+  uint32_t views = 0;
+  for (uint32_t i = 0; i < plan->buffer_count; ++i) {
+    const rt_buffer *view = &plan->buffers[i];
+    if (!view->viewed) continue;
+    const rt_buffer *source = &plan->buffers[view->viewed - 1];
+    assert_int_equal(view->storage, source->storage);
+    assert_int_equal(view->place, source->place);
+    assert_int_equal(view->offset, source->offset);
+    assert_int_equal(view->index, source->index);
+    assert_int_equal(view->bytes, source->bytes);
+    for (uint32_t k = 0; k < plan->action_count; ++k)
+      for (uint32_t n = 0; n < plan->actions[k].output_count; ++n)
+        assert_int_not_equal(plan->actions[k].outputs[n], i);
+    views++;
+  }
+  return views;
 }
 
 static void check_plan(const rt_graph *graph, const rt_plan *plan) {
@@ -215,13 +243,16 @@ static void check_plan(const rt_graph *graph, const rt_plan *plan) {
 
 // ---- Tests ----------------------------------------------------------------------------------
 
-static void no_two_accesses_race(void **state) {
-  (void)state;
+typedef struct counts {
+  uint32_t waits, copies, in_place, twice, views;
+} counts;
+
+static counts check_random_plans(const char *second_provider) {
   const ops_host_options host = {0};
-  const rt_device_spec specs[2] = {{.provider = TEST_NPU}, {.provider = TEST_REFERENCE}};
+  const rt_device_spec specs[2] = {{.provider = TEST_NPU}, {.provider = second_provider}};
   rt_device *devices[2] = {NULL, NULL};
   ops_error error = OPS_ERROR_INIT;
-  uint32_t waits = 0, copies = 0, in_place = 0, twice = 0;
+  counts sum = {0};
   for (uint32_t i = 0; i < 2; ++i)
     if (rt_device_open(&specs[i], &host, i, &devices[i], &error) != OPS_OK)
       fail_msg("%s", error.message);
@@ -231,20 +262,35 @@ static void no_two_accesses_race(void **state) {
     assert_int_equal(rt_partition_create(graph, devices, 2, NULL, &partition, NULL), OPS_OK);
     rt_plan *plan = build(graph, partition, trial % 10 == 0);
     check_plan(graph, plan);
-    twice += check_in_place(plan);
+    sum.twice += check_in_place(plan);
+    const uint32_t views = check_views(plan);
+    if (trial % 10 == 0) assert_int_equal(views, 0);
+    sum.views += views;
     for (uint32_t i = 0; i < plan->action_count; ++i) {
-      waits += plan->actions[i].wait_count;
-      copies += plan->actions[i].kind == RT_ACTION_COPY;
-      in_place += plan->actions[i].request && plan->actions[i].request->alias_count;
+      sum.waits += plan->actions[i].wait_count;
+      sum.copies += plan->actions[i].kind == RT_ACTION_COPY;
+      sum.in_place += plan->actions[i].request && plan->actions[i].request->alias_count;
     }
     rt_plan_release(plan);
     rt_partition_destroy(partition);
     rt_graph_destroy(graph);
   }
-  assert_true(waits > 500 && copies > 500 && in_place > 100);  // it is about something
-  assert_true(twice > 20);
   rt_device_close(devices[1]);
   rt_device_close(devices[0]);
+  return sum;
+}
+
+static void no_two_accesses_race(void **state) {
+  (void)state;
+  const counts sum = check_random_plans(TEST_REFERENCE);
+  assert_true(sum.waits > 500 && sum.copies > 500 && sum.in_place > 100 && sum.twice > 20);
+  assert_int_equal(sum.views, 0);
+}
+
+static void views_do_not_race(void **state) {
+  (void)state;
+  const counts sum = check_random_plans(TEST_CPU);
+  assert_true(sum.waits > 500 && sum.copies > 500 && sum.in_place > 100 && sum.views > 100);
 }
 
 static void places_have_numbers_of_their_own(void **state) {
@@ -268,6 +314,7 @@ static void places_have_numbers_of_their_own(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_two_accesses_race),
+      cmocka_unit_test(views_do_not_race),
       cmocka_unit_test(places_have_numbers_of_their_own),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,38 @@ static int32_t size_blocks(schedule *s, ops_error *error) {
   return OPS_OK;
 }
 
+// The layout of the same arena for other shapes, if its blocks are the same ones. `offsets` is
+// scratch.
+static int find_hint(const schedule *s, uint32_t place, uint64_t *offsets,
+                     rt_offsets_hint *out_hint) {
+  const rt_plan *like = s->b->request->like;
+  if (!like || like->block_count != s->b->block_count) return 0;
+  for (uint32_t i = 0; i < like->block_count; ++i) {
+    if (s->blocks[i].size && like->blocks[i].place != s->block_place[i]) return 0;
+    offsets[i] = like->blocks[i].offset;
+  }
+  for (uint32_t i = 0; i < like->arena_count; ++i)
+    if (like->arenas[i].place == place) {
+      *out_hint = (rt_offsets_hint){offsets, like->arenas[i].stats};
+      return 1;
+    }
+  return 0;
+}
+
+static int32_t plan_offsets(const schedule *s, rt_block *blocks, rt_plan_arena *arena,
+                            ops_error *error) {
+  const uint32_t count = s->b->block_count;
+  rt_offsets_hint hint;
+  uint64_t *offsets = malloc(((size_t)count + 1) * sizeof *offsets);
+  if (!offsets) return rt_builder_exhausted(error);
+  const int found = find_hint(s, arena->place, offsets, &hint);
+  const int32_t status =
+      rt_offsets_plan(blocks, count, !s->b->request->no_reuse, found ? &hint : NULL,
+                      &arena->kept, &arena->stats, error);
+  free(offsets);
+  return status;
+}
+
 // Places the blocks of one place; blocks of other places have size 0 meanwhile.
 static int32_t plan_place(schedule *s, uint32_t place, rt_block *scratch, ops_error *error) {
   const uint32_t count = s->b->block_count;
@@ -83,8 +115,7 @@ static int32_t plan_place(schedule *s, uint32_t place, rt_block *scratch, ops_er
     if (scratch[i].size && scratch[i].alignment > arena.alignment)
       arena.alignment = scratch[i].alignment;
   }
-  OPS_RETURN_IF_ERROR(
-      rt_offsets_plan(scratch, count, !s->b->request->no_reuse, &arena.stats, error));
+  OPS_RETURN_IF_ERROR(plan_offsets(s, scratch, &arena, error));
   for (uint32_t i = 0; i < count; ++i)
     if (scratch[i].size) s->blocks[i].offset = scratch[i].offset;
   if (arena.stats.planned) s->plan->arenas[s->plan->arena_count++] = arena;
@@ -106,6 +137,21 @@ static int32_t plan_places(schedule *s, ops_error *error) {
   return status;
 }
 
+static int32_t keep_blocks(schedule *s, ops_error *error) {
+  const uint32_t count = s->b->block_count;
+  rt_plan_block *blocks = rt_bump_new(s->b->bump, count, sizeof *blocks);
+  if (!blocks) return rt_builder_exhausted(error);
+  for (uint32_t i = 0; i < count; ++i)
+    blocks[i] = (rt_plan_block){.offset = s->blocks[i].offset,
+                                .size = s->blocks[i].size,
+                                .first = s->blocks[i].first,
+                                .last = s->blocks[i].last,
+                                .place = s->block_place[i]};
+  s->plan->blocks = blocks;
+  s->plan->block_count = count;
+  return OPS_OK;
+}
+
 // Blocks begin where cache lines and vector loads like it.
 #define BLOCK_ALIGNMENT 64u
 
@@ -122,7 +168,7 @@ static int32_t plan_memory(schedule *s, ops_error *error) {
     buffer->offset = s->blocks[buffer->block].offset;
     if (buffer->alignment < BLOCK_ALIGNMENT) buffer->alignment = BLOCK_ALIGNMENT;
   }
-  return OPS_OK;
+  return keep_blocks(s, error);
 }
 
 // ---- Waits ----------------------------------------------------------------------------------
@@ -186,6 +232,7 @@ static void need_memory(waits *w, uint32_t buffer) {
 
 static void access(waits *w, uint32_t buffer, uint32_t action, int writes) {
   if (buffer == RT_NO_BUFFER) return;
+  buffer = rt_builder_root(w->s->plan, buffer);
   const uint32_t queue = queue_of(&w->s->plan->actions[action]);
   if (queue != HOST_QUEUE) w->accesses[(size_t)buffer * QUEUES + queue] = action;
   if (writes) w->writer[buffer] = action;
@@ -213,7 +260,8 @@ static int32_t plan_action_waits(waits *w, uint32_t index, ops_error *error) {
   const rt_action *action = &w->s->plan->actions[index];
   memset(w->needed, 0, sizeof w->needed);
   for (uint32_t i = 0; i < action->input_count; ++i)
-    if (action->inputs[i] != RT_NO_BUFFER) need(w, w->writer[action->inputs[i]]);
+    if (action->inputs[i] != RT_NO_BUFFER)
+      need(w, w->writer[rt_builder_root(w->s->plan, action->inputs[i])]);
   for (uint32_t i = 0; i < action->output_count; ++i) {
     need_memory(w, action->outputs[i]);
     if (action->dims_outputs) need_memory(w, action->dims_outputs[i]);
@@ -237,7 +285,7 @@ static int any_queue(const rt_plan *plan) {
 
 static int32_t plan_waits(schedule *s, ops_error *error) {
   const rt_plan *plan = s->plan;
-  if (!any_queue(plan)) return OPS_OK;
+  if (plan->synchronous) return OPS_OK;
   const size_t count = plan->buffer_count;
   waits *w = calloc(1, sizeof *w);
   uint32_t *writer = malloc((count + 1) * sizeof *writer);
@@ -264,6 +312,7 @@ int32_t rt_builder_schedule(rt_builder *b, ops_error *error) {
   s.block_place = calloc((size_t)b->block_count + 1, sizeof *s.block_place);
   int32_t status = s.blocks && s.block_place ? OPS_OK : rt_builder_exhausted(error);
   if (status == OPS_OK) status = plan_memory(&s, error);
+  b->plan->synchronous = !any_queue(b->plan);
   if (status == OPS_OK) status = plan_waits(&s, error);
   free(s.blocks);
   free(s.block_place);

@@ -266,18 +266,23 @@ static int32_t choose_layouts(work *w, ops_error *error) {
 
 // ---- Aliases --------------------------------------------------------------------------------
 
-static int reads_once(const work *w, const rt_value *value) {
+// 1 if no other input of the unit reads the memory of `input`, in whatever view.
+static int reads_once(const work *w, uint32_t input) {
+  const rt_plan *plan = w->b->plan;
+  const uint32_t root = rt_builder_root(plan, w->inputs[input]);
   uint32_t count = 0;
-  for (uint32_t i = 0; i < w->unit->input_count; ++i) count += input_of(w, i) == value;
+  for (uint32_t i = 0; i < w->unit->input_count; ++i)
+    count += input_of(w, i) && (input_of(w, i) == input_of(w, input) ||
+                                rt_builder_root(plan, w->inputs[i]) == root);
   return count == 1;
 }
 
 // 1 if the input's memory may be overwritten once the unit has read it.
 static int dies_here(const work *w, uint32_t input) {
-  const rt_value *value = input_of(w, input);
-  const rt_buffer *buffer = &w->b->plan->buffers[w->inputs[input]];
-  return buffer->storage == RT_STORAGE_ARENA && reads_once(w, value) &&
-         w->b->last_reader[value->id] == w->unit->index + 1;
+  const rt_plan *plan = w->b->plan;
+  const rt_buffer *root = &plan->buffers[rt_builder_root(plan, w->inputs[input])];
+  return root->storage == RT_STORAGE_ARENA && reads_once(w, input) &&
+         w->b->last_reader[root->value->id] == w->unit->index + 1;
 }
 
 // 1 if the inferred shape of the output is the input's.

@@ -181,6 +181,7 @@ void opsrt_session_counters(const opsrt_session *session, opsrt_counters *out_co
                                    .plans_built = counters.plans_built,
                                    .plans_evicted = counters.plans_evicted,
                                    .prepares = counters.prepares,
+                                   .plans_alike = counters.plans_alike,
                                    .copies = counters.copies,
                                    .copied_bytes = counters.copied_bytes,
                                    .captures = counters.captures,

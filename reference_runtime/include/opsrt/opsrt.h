@@ -365,10 +365,11 @@ typedef struct opsrt_counters {
   uint64_t prepares;
   uint64_t copies;  // between memories, executed
   uint64_t copied_bytes;
-  uint64_t captures;  // of work for a device, recorded
-  uint64_t replays;   // of captures
-  uint64_t lookups;   // of plans, by complete runs
-  uint64_t rebound;   // addresses that complete runs had to lay out anew
+  uint64_t captures;     // of work for a device, recorded
+  uint64_t replays;      // of captures
+  uint64_t lookups;      // of plans, by complete runs
+  uint64_t rebound;      // addresses that complete runs had to lay out anew
+  uint64_t plans_alike;  // of plans_built: memory laid out like that of a plan for other shapes
 } opsrt_counters;
 
 // How far a device can replay what a run gives it as a whole (ops_stream_api.replay).

@@ -90,6 +90,10 @@ typedef struct ops_arg_def {
 #define OPS_ALIAS_MAY ((uint32_t)1 << 0)       // output may be computed in place of the input
 #define OPS_ALIAS_MUST ((uint32_t)1 << 1)      // they always share memory (caches, views)
 #define OPS_ALIAS_VARIADIC ((uint32_t)1 << 2)  // the k-th variadic input with the k-th output
+// The only output is the input, element by element, in another shape or the same (Reshape,
+// Identity). A host that lets both share memory need not run the kernel, whoever else reads
+// them.
+#define OPS_ALIAS_VIEW ((uint32_t)1 << 3)
 
 typedef struct ops_alias_def {
   uint64_t struct_size;

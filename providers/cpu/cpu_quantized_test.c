@@ -515,10 +515,60 @@ static void binaries(void **state) {
                kShapes[k].rank, kShapes[k].dims, kScales[i], variant >> 1 & 1);
 }
 
+// ---- Tables ---------------------------------------------------------------------------------
+
+static void functions(void **state) {
+  static const char *const ops[] = {"QLinearLeakyRelu", "QLinearSigmoid", "QLinearSoftmax"};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i)
+    for (int variant = 0; variant < 8; ++variant) {
+      const int32_t type = kBytes[variant & 1];
+      test_node node;
+      test_tensor x = integers(91, type, TEST_DIMS(2, 6, 5, 7));
+      test_tensor x_scale = scalar(0.021f), x_zero = integer(type, 17);
+      test_tensor y_scale = scalar(1.0f / 256), y_zero = integer(type, variant & 1 ? 0 : -128);
+      microsoft(&node, ops[i]);
+      if (i == 0) test_add_float(&node, "alpha", 0.3f);
+      if (i == 2) test_add_int(&node, "axis", variant / 2 % 4);
+      if (i == 2) test_add_int(&node, "opset", variant & 4 ? 13 : 11);
+      compare(state, &node, (test_tensor *[]){&x, &x_scale, &x_zero, &y_scale, &y_zero}, 5, 1,
+              type);
+      TEST_DROP(&x, &x_scale, &x_zero, &y_scale, &y_zero);
+    }
+}
+
+static void concatenation(void **state) {
+  for (int64_t axis = 0; axis < 4; ++axis)
+    for (int variant = 0; variant < 4; ++variant) {
+      const int32_t type = kBytes[variant & 1], other = kBytes[variant >> 1];
+      int64_t dims[2][4] = {{2, 6, 5, 7}, {2, 6, 5, 7}};
+      test_node node;
+      dims[1][axis] = 3;
+      test_tensor a = integers(95, type, 4, dims[0]), b = integers(96, other, 4, dims[1]);
+      test_tensor a_scale = scalar(0.021f), a_zero = integer(type, 17);
+      test_tensor b_scale = scalar(0.013f), b_zero = integer(other, 93);
+      // b has the quantisation of the result where the types are equal.
+      test_tensor y_scale = scalar(0.013f), y_zero = integer(type, 93);
+      microsoft(&node, "QLinearConcat");
+      test_add_int(&node, "axis", axis);
+      compare(
+          state, &node,
+          (test_tensor *[]){&y_scale, &y_zero, &a, &a_scale, &a_zero, &b, &b_scale, &b_zero}, 8,
+          3, type);
+      TEST_DROP(&a, &b, &a_scale, &a_zero, &b_scale, &b_zero, &y_scale, &y_zero);
+    }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(quantization), TEST(dequantize_sums), TEST(convolutions),
-      TEST(ties),         TEST(binaries),        TEST(matrix_products),
-      TEST(gemms),        TEST(pools),           TEST(dynamic_quantization)};
+  const struct CMUnitTest tests[] = {TEST(quantization),
+                                     TEST(dequantize_sums),
+                                     TEST(convolutions),
+                                     TEST(ties),
+                                     TEST(binaries),
+                                     TEST(matrix_products),
+                                     TEST(gemms),
+                                     TEST(pools),
+                                     TEST(functions),
+                                     TEST(concatenation),
+                                     TEST(dynamic_quantization)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,9 @@
   X(pow)                 \
   X(recurrent)           \
   X(qlinear_binary)      \
+  X(qlinear_concat)      \
+  X(qlinear_softmax)     \
+  X(qlinear_unary)       \
   X(quantize)            \
   X(reduce)              \
   X(reshape)             \

@@ -427,6 +427,8 @@ static const char help_run[] =
     "  --warmup-shapes SPEC  prepare for shapes before the first run: NAME=DIMxDIM…,NAME=…;\n"
     "                        a DIM may be a range 1-32, all ranges of a SPEC step together\n"
     "  --no-capture          do not record and replay what a device gets in each run\n"
+    "  --level N             optimize: 0 not, 1 what keeps every bit, 2 fusions, 3 layouts of\n"
+    "                        providers, too; 3 else\n"
     "  --expand-functions    run the function that ONNX defines an operator as, where it "
     "defines\n"
     "                        one, even where a provider takes the operator\n"

@@ -12,7 +12,7 @@
 #define CLI_MAX_DISABLED 64u
 #define CLI_MAX_WARMUPS 64u
 #define CLI_MAX_WARMUP_INPUTS 32u  // named by one of them
-#define CLI_DEFAULT_LEVEL 2        // of optimization
+#define CLI_DEFAULT_LEVEL 3        // of optimization
 
 // Exit codes.
 #define CLI_OK 0

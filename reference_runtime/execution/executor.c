@@ -170,7 +170,8 @@ static int32_t obtain(rt_run *run, rt_cached_plan **out_plan, ops_error *error) 
                                    .places = run->places,
                                    .fetch = rt_run_fetch,
                                    .context = run,
-                                   .no_reuse = options->no_reuse};
+                                   .no_reuse = options->no_reuse,
+                                   .layouts = options->layouts};
   const uint64_t start_ns = options->profile ? rt_profile_now() : 0;
   int built = 0;
   run->lookups++;

@@ -21,6 +21,7 @@ typedef struct rt_executor_options {
   rt_profile *profile;  // NULL: none
   int32_t no_reuse;
   int32_t no_capture;  // 1: devices get every action by itself
+  int32_t layouts;     // 1: activations in private layouts, see rt_plan_request
   uint32_t max_plans;
   rt_memory_options memory;
 } rt_executor_options;

@@ -199,6 +199,7 @@ static int32_t add_units(rt_builder *b, ops_error *error) {
   for (; plan->end_unit < partition->unit_count; plan->end_unit++) {
     const rt_unit *unit = &partition->units[plan->end_unit];
     int ready = 0, done = 0;
+    OPS_RETURN_IF_ERROR(rt_builder_assign_layouts(b, plan->end_unit, error));
     OPS_RETURN_IF_ERROR(rt_builder_ready(b, unit, &ready, error));
     if (!ready) return OPS_OK;
     if (!unit->control) {
@@ -278,6 +279,7 @@ static void builder_finish(rt_builder *b) {
   free(b->last_reader);
   free(b->produced);
   free(b->inferred);
+  free(b->assigned);
 }
 
 int32_t rt_plan_build(const rt_plan_request *request, rt_plan **out_plan, ops_error *error) {

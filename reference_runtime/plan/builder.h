@@ -24,6 +24,8 @@ typedef struct rt_builder {
   rt_infer_output *inferred;  // scratch: of the unit's outputs
   uint32_t inferred_capacity;
   uint32_t block_count;
+  ops_layout_choice *assigned;  // by unit: what it runs in; without layouts: plain
+  uint32_t assigned_end;        // the first unit of which that is not known
 } rt_builder;
 
 #define RT_READ_AT_END UINT32_MAX
@@ -75,8 +77,19 @@ uint64_t rt_builder_inferred_bytes(const rt_builder *b, uint32_t output);
 // knows the shape, and the output need not be in memory of its own. 1 in *out_viewed: done, the
 // unit needs no action.
 int32_t rt_builder_view(rt_builder *b, const rt_unit *unit, int *out_viewed, ops_error *error);
+// ---- assign.c ----
+// Chooses layouts for the units from `first` on, as far as their shapes can be foretold, unless
+// that is done already.
+int32_t rt_builder_assign_layouts(rt_builder *b, uint32_t first, ops_error *error);
+// What was chosen for a unit; without layouts: plain tensors.
+int32_t rt_builder_choose_layouts(rt_builder *b, const rt_unit *unit,
+                                  ops_layout_choice *out_choice, ops_error *error);
 
 // ---- unit.c ----
+// The combinations of layouts that a unit offers; what describes it goes to `bump`.
+int32_t rt_builder_query_layouts(rt_builder *b, rt_bump *bump, const rt_unit *unit,
+                                 ops_layout_choice *choices, uint64_t capacity,
+                                 uint64_t *out_count, ops_error *error);
 // 1 in *out_ready if everything that preparing the unit needs is known, or can be fetched.
 int32_t rt_builder_ready(rt_builder *b, const rt_unit *unit, int *out_ready, ops_error *error);
 // Prepares the unit and adds its action.

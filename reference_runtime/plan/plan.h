@@ -203,6 +203,7 @@ typedef struct rt_plan_request {
   // A plan of the same segment for other shapes, whose arenas are laid out again for these: the
   // symbolic plan. NULL: none.
   const rt_plan *like;
+  int32_t layouts;  // 1: activations in private layouts where the whole is cheaper so
 } rt_plan_request;
 
 #define RT_CALLER_ALIGNMENT 64u

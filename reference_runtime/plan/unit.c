@@ -14,11 +14,10 @@
 
 #include "plan/builder.h"
 
-#define MAX_LAYOUT_CHOICES 16
-
 // A unit while it is planned.
 typedef struct work {
   rt_builder *b;
+  rt_bump *bump;  // of what describes the unit
   const rt_unit *unit;
   ops_operand *operands;
   uint32_t *input_layouts;  // chosen; all 0 by default
@@ -106,7 +105,7 @@ static int32_t contents_constant(work *w, const rt_value *value, const ops_type_
   const void *contents = w->b->plan->known[value->id].contents;
   *out_constant = NULL;
   if (!contents || type->kind != OPS_VALUE_TENSOR) return OPS_OK;
-  ops_constant *constant = rt_bump_new(w->b->bump, 1, sizeof *constant);
+  ops_constant *constant = rt_bump_new(w->bump, 1, sizeof *constant);
   if (!constant) return rt_builder_exhausted(error);
   *constant = (ops_constant){.struct_size = sizeof *constant,
                              .rank = type->rank,
@@ -140,9 +139,9 @@ static int32_t fill_operand(work *w, uint32_t i, ops_error *error) {
   return OPS_OK;
 }
 
-static int32_t work_init(work *w, rt_builder *b, const rt_unit *unit, ops_error *error) {
-  rt_bump *bump = b->bump;
-  *w = (work){.b = b, .unit = unit};
+static int32_t work_init(work *w, rt_builder *b, rt_bump *bump, const rt_unit *unit,
+                         ops_error *error) {
+  *w = (work){.b = b, .bump = bump, .unit = unit};
   w->operands = rt_bump_new(bump, unit->input_count, sizeof *w->operands);
   w->input_layouts = rt_bump_new(bump, unit->input_count, sizeof *w->input_layouts);
   w->output_layouts = rt_bump_new(bump, unit->output_count, sizeof *w->output_layouts);
@@ -167,66 +166,13 @@ static int32_t work_init(work *w, rt_builder *b, const rt_unit *unit, ops_error 
 
 // ---- Layouts --------------------------------------------------------------------------------
 
-// A choice costs what the kernel says, and a reorder of each activation that is not yet in the
-// layout that it wants. At the same cost private layouts win: the next unit may want them, too.
-
-// Of a device that states none, in bytes per second.
-static const double kUsualBandwidth = 1e10;
-
-static double reorder_seconds(const work *w, const ops_type_info *type) {
-  const double stated = w->unit->device->info.peak_bytes_per_second;
-  uint64_t bytes = 0;
-  if (!type || rt_type_info_bytes(type, &bytes, NULL) != OPS_OK) return 0;
-  return 2.0 * (double)bytes / (stated > 0 ? stated : kUsualBandwidth);
-}
-
-static int is_located(const work *w, const rt_value *value, uint32_t layout) {
-  const rt_location *at = w->b->plan->known[value->id].locations;
-  for (; at; at = at->next)
-    if (at->layout == layout && (layout == OPS_LAYOUT_STRIDED || at->device == w->unit->device))
-      return 1;
-  return 0;
-}
-
-static double total_cost(const work *w, const ops_layout_choice *choice) {
-  double cost = choice->cost;
-  for (uint32_t i = 0; i < w->unit->input_count; ++i) {
-    const rt_value *value = input_of(w, i);
-    if (!value || rt_value_constant(value) || w->b->plan->known[value->id].contents) continue;
-    if (!is_located(w, value, choice->input_layouts[i]))
-      cost += reorder_seconds(w, w->operands[i].type);
-  }
-  return cost;
-}
-
-static uint32_t private_count(const work *w, const ops_layout_choice *choice) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < w->unit->input_count; ++i) count += choice->input_layouts[i] != 0;
-  for (uint32_t i = 0; i < w->unit->output_count; ++i) count += choice->output_layouts[i] != 0;
-  return count;
-}
-
-static int is_better(double cost, uint32_t number, double best_cost, uint32_t best_number) {
-  const double tie = 1e-9 * best_cost;
-  if (cost < best_cost - tie) return 1;
-  return cost <= best_cost + tie && number > best_number;
-}
-
-static const ops_layout_choice *best_choice(const work *w, const ops_layout_choice *choices,
-                                            uint64_t count) {
-  const ops_layout_choice *best = NULL;
-  double best_cost = 0;
-  uint32_t best_number = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    if (!choices[i].input_layouts || !choices[i].output_layouts) continue;
-    const double cost = total_cost(w, &choices[i]);
-    const uint32_t number = private_count(w, &choices[i]);
-    if (best && !is_better(cost, number, best_cost, best_number)) continue;
-    best = &choices[i];
-    best_cost = cost;
-    best_number = number;
-  }
-  return best;
+int32_t rt_builder_query_layouts(rt_builder *b, rt_bump *bump, const rt_unit *unit,
+                                 ops_layout_choice *choices, uint64_t capacity,
+                                 uint64_t *out_count, ops_error *error) {
+  work w;
+  OPS_RETURN_IF_ERROR(work_init(&w, b, bump, unit, error));
+  return unit->api->query_layouts(unit->kernel, &w.request, choices, capacity,
+                                  sizeof choices[0], out_count, error);
 }
 
 static int32_t apply_layout(work *w, uint32_t input, uint32_t layout, ops_error *error) {
@@ -242,22 +188,14 @@ static int32_t apply_layout(work *w, uint32_t input, uint32_t layout, ops_error 
 
 static int32_t choose_layouts(work *w, ops_error *error) {
   const rt_unit *unit = w->unit;
-  ops_layout_choice choices[MAX_LAYOUT_CHOICES];
-  uint64_t count = 0;
-  if (!unit->api->query_layouts) return OPS_OK;
-  for (uint32_t i = 0; i < MAX_LAYOUT_CHOICES; ++i)
-    choices[i] = (ops_layout_choice){.struct_size = sizeof choices[i]};
-  OPS_RETURN_IF_ERROR(unit->api->query_layouts(unit->kernel, &w->request, choices,
-                                               MAX_LAYOUT_CHOICES, sizeof choices[0], &count,
-                                               error));
-  if (count > MAX_LAYOUT_CHOICES) count = MAX_LAYOUT_CHOICES;
-  const ops_layout_choice *best = best_choice(w, choices, count);
-  if (!best) return OPS_OK;
+  ops_layout_choice choice;
+  OPS_RETURN_IF_ERROR(rt_builder_choose_layouts(w->b, unit, &choice, error));
+  if (!choice.input_layouts) return OPS_OK;
   int any_output = 0;
   for (uint32_t i = 0; i < unit->input_count; ++i)
-    OPS_RETURN_IF_ERROR(apply_layout(w, i, best->input_layouts[i], error));
+    OPS_RETURN_IF_ERROR(apply_layout(w, i, choice.input_layouts[i], error));
   for (uint32_t i = 0; i < unit->output_count; ++i) {
-    w->output_layouts[i] = best->output_layouts[i];
+    w->output_layouts[i] = choice.output_layouts[i];
     any_output |= w->output_layouts[i] != OPS_LAYOUT_STRIDED;
   }
   w->request.output_layouts = any_output ? w->output_layouts : NULL;
@@ -679,7 +617,7 @@ static int32_t plan_unit(work *w, ops_error *error) {
 
 int32_t rt_builder_add_unit(rt_builder *b, const rt_unit *unit, ops_error *error) {
   work w;
-  int32_t status = work_init(&w, b, unit, error);
+  int32_t status = work_init(&w, b, b->bump, unit, error);
   if (status == OPS_OK) status = plan_unit(&w, error);
   if (status != OPS_OK) ops_error_prefix(error, "%s on %s", unit->where, unit->device->name);
   return status;

@@ -122,6 +122,8 @@ static int32_t check_options(const opsrt_session_options *options, ops_error *er
   return OPS_OK;
 }
 
+#define LEVEL_OF_LAYOUTS 3
+
 static int32_t build(opsrt_session *session, const opsrt_session_options *options,
                      ops_error *error) {
   OPS_RETURN_IF_ERROR(check_options(options, error));
@@ -139,6 +141,7 @@ static int32_t build(opsrt_session *session, const opsrt_session_options *option
       .no_reuse = options->no_memory_reuse,
       .no_capture = options->no_capture,
       .max_plans = options->max_plans ? options->max_plans : OPSRT_DEFAULT_MAX_PLANS,
+      .layouts = options->level >= LEVEL_OF_LAYOUTS,
       .memory = {.arena = {.extend = options->arena_extend, .initial = options->arena_initial},
                  .maximum = options->memory_maximum,
                  .shrink_after_run = options->shrink_after_run}};

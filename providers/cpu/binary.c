@@ -180,6 +180,7 @@ static void prepared_destroy(ops_prepared *prepared) {
 }
 
 typedef struct pass {
+  const cpu_vec *vec;
   cpu_binary_fn function;
   int32_t type;
   int32_t to_bool;
@@ -191,13 +192,13 @@ static void half_body(const pass *pass, char *const *pointers, const int64_t *st
   char *y = pointers[0];
   for (int64_t i = 0; i < count; i += CPU_HALF_BLOCK) {
     const int64_t n = count - i < CPU_HALF_BLOCK ? count - i : CPU_HALF_BLOCK;
-    cpu_half_widen(pass->type, pointers[1] + i * strides[1], strides[1], a, n);
-    cpu_half_widen(pass->type, pointers[2] + i * strides[2], strides[2], b, n);
+    cpu_half_widen(pass->vec, pass->type, pointers[1] + i * strides[1], strides[1], a, n);
+    cpu_half_widen(pass->vec, pass->type, pointers[2] + i * strides[2], strides[2], b, n);
     if (pass->to_bool) {
       pass->function(y + i, (const char *)a, (const char *)b, 4, 4, n);
     } else {
       pass->function((char *)a, (const char *)a, (const char *)b, 4, 4, n);
-      cpu_half_narrow(pass->type, a, y + i * 2, n);
+      cpu_half_narrow(pass->vec, pass->type, a, y + i * 2, n);
     }
   }
 }
@@ -230,8 +231,8 @@ static void run_passes(const binary_prepared *own, const ops_execute_request *re
 
 static void divide(const binary_prepared *own, const ops_execute_request *request,
                    const pass *sum) {
-  const pass division = {own->base.kernel->device->vec->binary[CPU_BINARY_div][own->type],
-                         own->type, sum->to_bool};
+  const pass division = {sum->vec, sum->vec->binary[CPU_BINARY_div][own->type], own->type,
+                         sum->to_bool};
   const float count_f = (float)own->base.kernel->input_count;
   const double count_d = own->base.kernel->input_count;
   const cpu_shape scalar = {0, {0}};
@@ -257,7 +258,8 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
                 cpu_type_size(own->type));
     return OPS_OK;
   }
-  const pass pass = {device->vec->binary[row->function][computed], own->type, row->to_bool};
+  const pass pass = {device->vec, device->vec->binary[row->function][computed], own->type,
+                     row->to_bool};
   run_passes(own, request, &pass);
   if (row->divide) divide(own, request, &pass);
   return OPS_OK;

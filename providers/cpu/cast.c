@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cast between numbers and bool, in blocks through one of three wide types: int64, uint64 or
-// double, none of which loses anything of its sources. Narrowing to float16 and bfloat16 goes
-// through a float that was rounded to odd, so that the value is rounded once in effect.
+// double, none of which loses anything of its sources; between float and the two of 16 bits
+// directly. Narrowing to float16 and bfloat16 goes through a float that was rounded to odd, so
+// that the value is rounded once in effect.
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -85,7 +86,7 @@ typedef struct block {
     for (int64_t k = 0; k < block->count; ++k) block->as.field[k] = ((const T *)x)[k]; \
     break
 
-static void load(block *block, int32_t type, const char *x) {
+static void load(block *block, const cpu_vec *vec, int32_t type, const char *x) {
   float halves[BLOCK];
   switch (type) {
     LOAD_CASE(OPS_TYPE_BOOL, uint8_t, OPS_TYPE_INT64, i);
@@ -100,7 +101,7 @@ static void load(block *block, int32_t type, const char *x) {
     LOAD_CASE(OPS_TYPE_FLOAT, float, OPS_TYPE_DOUBLE, d);
     LOAD_CASE(OPS_TYPE_DOUBLE, double, OPS_TYPE_DOUBLE, d);
     default:
-      cpu_half_widen(type, x, 2, halves, block->count);
+      cpu_half_widen(vec, type, x, 2, halves, block->count);
       block->kind = OPS_TYPE_DOUBLE;
       for (int64_t k = 0; k < block->count; ++k) block->as.d[k] = (double)halves[k];
   }
@@ -150,13 +151,13 @@ static float round_to_odd(double value) {
   return ops_bits_to_float(bits | 1);
 }
 
-static void store_half(const block *block, int32_t type, char *y) {
+static void store_half(const block *block, const cpu_vec *vec, int32_t type, char *y) {
   float halves[BLOCK];
   for (int64_t k = 0; k < block->count; ++k) halves[k] = round_to_odd(wide_value(block, k));
-  cpu_half_narrow(type, halves, y, block->count);
+  cpu_half_narrow(vec, type, halves, y, block->count);
 }
 
-static void store(const block *block, int32_t type, char *y) {
+static void store(const block *block, const cpu_vec *vec, int32_t type, char *y) {
   switch (type) {
     case OPS_TYPE_BOOL:
       for (int64_t k = 0; k < block->count; ++k)
@@ -174,11 +175,12 @@ static void store(const block *block, int32_t type, char *y) {
       STORE_FLOAT(OPS_TYPE_FLOAT, float);
       STORE_FLOAT(OPS_TYPE_DOUBLE, double);
     default:
-      store_half(block, type, y);
+      store_half(block, vec, type, y);
   }
 }
 
 typedef struct run {
+  const cpu_vec *vec;
   int32_t from, to;
   const char *x;
   char *y;
@@ -189,10 +191,20 @@ static void run_range(void *context, int64_t begin, int64_t end, int32_t worker)
   const int64_t from = cpu_type_size(run->from), to = cpu_type_size(run->to);
   block block;
   (void)worker;
+  if (run->from == OPS_TYPE_FLOAT && cpu_is_half(run->to)) {
+    cpu_half_narrow(run->vec, run->to, (const float *)run->x + begin, run->y + begin * to,
+                    end - begin);
+    return;
+  }
+  if (run->to == OPS_TYPE_FLOAT && cpu_is_half(run->from)) {
+    cpu_half_widen(run->vec, run->from, run->x + begin * from, from, (float *)run->y + begin,
+                   end - begin);
+    return;
+  }
   for (int64_t i = begin; i < end; i += BLOCK) {
     block.count = end - i < BLOCK ? end - i : BLOCK;
-    load(&block, run->from, run->x + i * from);
-    store(&block, run->to, run->y + i * to);
+    load(&block, run->vec, run->from, run->x + i * from);
+    store(&block, run->vec, run->to, run->y + i * to);
   }
 }
 
@@ -200,8 +212,8 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
                        ops_error *error) {
   const cast_prepared *own = (const cast_prepared *)prepared;
   const ops_device *device = prepared->kernel->device;
-  run run = {own->from, ((const cast_kernel *)prepared->kernel)->to, cpu_in_data(request, 0),
-             cpu_out_data(request, 0)};
+  run run = {device->vec, own->from, ((const cast_kernel *)prepared->kernel)->to,
+             cpu_in_data(request, 0), cpu_out_data(request, 0)};
   (void)error;
   if (run.from == run.to)
     cpu_copy_bytes(device, run.y, run.x, own->count * cpu_type_size(run.to));

@@ -80,16 +80,17 @@ static void run_half(const run *run, const float *bounds, int64_t begin, int64_t
   float block[CPU_HALF_BLOCK];
   for (int64_t i = begin; i < end; i += CPU_HALF_BLOCK) {
     const int64_t n = end - i < CPU_HALF_BLOCK ? end - i : CPU_HALF_BLOCK;
-    cpu_half_widen(run->type, run->x + i * 2, 2, block, n);
+    cpu_half_widen(run->device->vec, run->type, run->x + i * 2, 2, block, n);
     run->device->vec->unary[CPU_UNARY_clip](block, block, n, bounds);
-    cpu_half_narrow(run->type, block, run->y + i * 2, n);
+    cpu_half_narrow(run->device->vec, run->type, block, run->y + i * 2, n);
   }
 }
 
-static float read_bound(int32_t type, const char *from, float fallback) {
+static float read_bound(const run *run, const char *from, float fallback) {
+  const int32_t type = run->type;
   float bound = fallback;
   if (from && type == OPS_TYPE_FLOAT) memcpy(&bound, from, sizeof bound);
-  if (from && cpu_is_half(type)) cpu_half_widen(type, from, 0, &bound, 1);
+  if (from && cpu_is_half(type)) cpu_half_widen(run->device->vec, type, from, 0, &bound, 1);
   return bound;
 }
 
@@ -101,8 +102,8 @@ static void run_range(void *context, int64_t begin, int64_t end, int32_t worker)
     return;
   }
   const float infinity = HUGE_VALF;
-  const float bounds[2] = {read_bound(run->type, run->low, -infinity),
-                           read_bound(run->type, run->high, infinity)};
+  const float bounds[2] = {read_bound(run, run->low, -infinity),
+                           read_bound(run, run->high, infinity)};
   if (run->type == OPS_TYPE_FLOAT)
     run->device->vec->unary[CPU_UNARY_clip]((const float *)run->x + begin,
                                             (float *)run->y + begin, end - begin, bounds);

@@ -86,6 +86,14 @@ extern const ops_kernel_api cpu_kernel_api;
 extern const ops_instance_api cpu_instance_api;
 extern const ops_provider cpu_provider;
 
+// The slots of cpu_kernel_api, for a kernel that is made of another.
+int32_t cpu_kernel_create(ops_device *device, const ops_kernel_def *def, const ops_node *node,
+                          ops_kernel **out_kernel, ops_error *error);
+void cpu_kernel_destroy(ops_kernel *kernel);  // accepts NULL
+int32_t cpu_kernel_prepare(ops_kernel *kernel, const ops_prepare_request *request,
+                           ops_prepare_reply *reply, ops_error *error);
+void cpu_prepared_destroy(ops_prepared *prepared);  // accepts NULL
+
 // ---- Claims and errors ----------------------------------------------------------------------
 
 void cpu_refuse(ops_claim *claim, int32_t reason, const char *format, ...)

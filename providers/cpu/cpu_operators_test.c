@@ -340,7 +340,7 @@ static void metered_free(void *context, void *memory) {
 // Creates and prepares the node with allocation after allocation failing, until none does.
 static void exhaust(const test_node *node, const test_tensor *const *inputs, uint64_t count,
                     uint64_t output_count) {
-  const int32_t types[2] = {OPS_TYPE_FLOAT, OPS_TYPE_FLOAT};
+  const int32_t types[2] = {inputs[0]->type, inputs[0]->type};
   meter meter = {.failing = -1};
   const ops_host_options options = {
       .context = &meter, .workers = 1, .allocate = metered_allocate, .free = metered_free};
@@ -386,7 +386,11 @@ static void every_allocation_fails(void **state) {
   exhaust(&node, (const test_tensor *[]){&x}, 1, 2);
   test_node_init(&node, "Sum", 13);
   exhaust(&node, (const test_tensor *[]){&x, &x, &x}, 3, 1);
-  TEST_DROP(&x, &w, &sizes);
+  test_tensor half = test_zeros(OPS_TYPE_FLOAT16, TEST_DIMS(4, 4));
+  half.constant = 1;
+  test_node_init(&node, "MatMul", 13);
+  exhaust(&node, (const test_tensor *[]){&half, &half}, 2, 1);
+  TEST_DROP(&x, &w, &sizes, &half);
 }
 
 static void parents_outlive_children(void **state) {

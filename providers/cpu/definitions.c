@@ -71,6 +71,10 @@
 #define TRANSFORMED(op, since, until, family, ...) \
   ROW(op, since, until, family, OPS_DETERMINISM_RUN, OPS_KERNEL_TRANSFORMED, __VA_ARGS__)
 
+// float16 and bfloat16 by way of the row of float, see halves.c.
+#define HALF(op, since, until, ...) \
+  ROW(op, since, until, halves, OPS_DETERMINISM_BITWISE, 0, __VA_ARGS__)
+
 // Chains of post-operations, see chain.h.
 #define ABSORBS(longest) \
   .post_ops = cpu_chain_post_ops, .post_op_count = CPU_CHAIN_POST_OPS, .max_post_ops = (longest)
@@ -93,13 +97,18 @@
 #define REDUCE(op, since, types)                                                           \
   OWN(op, 1, (since)-1, reduce, INPUTS(IN("data", types)), OUTPUTS(IN("reduced", types))), \
       OWN(op, since, 0, reduce, INPUTS(IN("data", types), SHAPE_OPTIONAL("axes")),         \
-          OUTPUTS(IN("reduced", types)))
-#define RECURRENT_INPUTS                                        \
-  IN("X", F32), IN("W", F32), IN("R", F32), OPTIONAL("B", F32), \
-      ARG("sequence_lens", "T1", BIT(INT32), OPS_ARG_OPTIONAL)
-#define RECURRENT(op, ...)                                        \
-  OWN(op, 1, 0, recurrent, INPUTS(RECURRENT_INPUTS, __VA_ARGS__), \
-      OUTPUTS(OPTIONAL("Y", F32), OPTIONAL("Y_h", F32)))
+          OUTPUTS(IN("reduced", types))),                                                  \
+      HALF(op, 1, (since)-1, INPUTS(IN("data", HALVES)), OUTPUTS(IN("reduced", HALVES))),  \
+      HALF(op, since, 0, INPUTS(IN("data", HALVES), SHAPE_OPTIONAL("axes")),               \
+           OUTPUTS(IN("reduced", HALVES)))
+#define RECURRENT_INPUTS(types)                                         \
+  IN("X", types), IN("W", types), IN("R", types), OPTIONAL("B", types), \
+      ARG("sequence_lens", "T1", BIT(INT32), OPS_ARG_OPTIONAL), OPTIONAL("initial_h", types)
+#define RECURRENT(types) \
+  INPUTS(RECURRENT_INPUTS(types)), OUTPUTS(OPTIONAL("Y", types), OPTIONAL("Y_h", types))
+#define LSTM(types)                                                                    \
+  INPUTS(RECURRENT_INPUTS(types), OPTIONAL("initial_c", types), OPTIONAL("P", types)), \
+      OUTPUTS(OPTIONAL("Y", types), OPTIONAL("Y_h", types), OPTIONAL("Y_c", types))
 #define BYTES (BIT(INT8) | BIT(UINT8))
 #define INT32 BIT(INT32)
 #define WORDS (BYTES | BIT(INT16) | BIT(UINT16))
@@ -405,14 +414,54 @@ static const ops_kernel_def kKernels[] = {
                 OUTPUTS(IN("Y", F32)), ABSORBS(2)),
     OWN("MatMul", 1, 0, matmul, INPUTS(IN("A", F32), IN("B", F32)), OUTPUTS(IN("Y", F32)),
         ABSORBS(3)),
-    RECURRENT("RNN", OPTIONAL("initial_h", F32)),
-    RECURRENT("GRU", OPTIONAL("initial_h", F32)),
-    OWN("LSTM", 1, 0, recurrent,
-        INPUTS(RECURRENT_INPUTS, OPTIONAL("initial_h", F32), OPTIONAL("initial_c", F32),
-               OPTIONAL("P", F32)),
-        OUTPUTS(OPTIONAL("Y", F32), OPTIONAL("Y_h", F32), OPTIONAL("Y_c", F32))),
+    OWN("RNN", 1, 0, recurrent, RECURRENT(F32)),
+    OWN("GRU", 1, 0, recurrent, RECURRENT(F32)),
+    OWN("LSTM", 1, 0, recurrent, LSTM(F32)),
     OWN("Gemm", 1, 0, gemm, INPUTS(IN("A", F32), IN("B", F32), OPTIONAL("C", F32)),
         OUTPUTS(IN("Y", F32)), ABSORBS(2)),
+
+    // Of 16 bits, by way of float.
+    HALF("Sum", 1, 0, INPUTS(MANY("data_0", HALVES)), OUTPUTS(IN("sum", HALVES))),
+    HALF("Mean", 1, 0, INPUTS(MANY("data_0", HALVES)), OUTPUTS(IN("mean", HALVES))),
+    HALF("Pow", 1, 11, INPUTS(IN("X", HALVES), IN("Y", HALVES)), OUTPUTS(IN("Z", HALVES))),
+    HALF("Pow", 12, 0, INPUTS(IN("X", HALVES), ARG("Y", "T1", HALVES | F32 | F64 | INDEX, 0)),
+         OUTPUTS(IN("Z", HALVES))),
+    HALF("MaxPool", 1, 0, INPUTS(IN("X", HALVES)),
+         OUTPUTS(IN("Y", HALVES), ARG("Indices", "I", BIT(INT64), OPS_ARG_OPTIONAL))),
+    HALF("AveragePool", 1, 0, INPUTS(IN("X", HALVES)), OUTPUTS(IN("Y", HALVES))),
+    HALF("GlobalAveragePool", 1, 0, INPUTS(IN("X", HALVES)), OUTPUTS(IN("Y", HALVES))),
+    HALF("GlobalMaxPool", 1, 0, INPUTS(IN("X", HALVES)), OUTPUTS(IN("Y", HALVES))),
+    HALF("BatchNormalization", 1, 0,
+         INPUTS(IN("X", HALVES), ARG("scale", "T1", HALVES | F32, 0),
+                ARG("B", "T1", HALVES | F32, 0), ARG("input_mean", "T2", HALVES | F32, 0),
+                ARG("input_var", "T2", HALVES | F32, 0)),
+         OUTPUTS(IN("Y", HALVES))),
+    HALF("InstanceNormalization", 1, 0,
+         INPUTS(IN("input", HALVES), IN("scale", HALVES), IN("B", HALVES)),
+         OUTPUTS(IN("output", HALVES))),
+    HALF("LayerNormalization", 17, 0,
+         INPUTS(IN("X", HALVES), IN("Scale", HALVES), OPTIONAL("B", HALVES)),
+         OUTPUTS(IN("Y", HALVES), ARG("Mean", "U", F32, OPS_ARG_OPTIONAL),
+                 ARG("InvStdDev", "U", F32, OPS_ARG_OPTIONAL))),
+    HALF("LRN", 1, 0, INPUTS(IN("X", HALVES)), OUTPUTS(IN("Y", HALVES))),
+    HALF("Softmax", 1, 0, INPUTS(IN("input", HALVES)), OUTPUTS(IN("output", HALVES))),
+    HALF("LogSoftmax", 1, 0, INPUTS(IN("input", HALVES)), OUTPUTS(IN("output", HALVES))),
+    HALF("ArgMax", 1, 0, INPUTS(IN("data", HALVES)),
+         OUTPUTS(ARG("reduced", "I", BIT(INT64), 0))),
+    HALF("ArgMin", 1, 0, INPUTS(IN("data", HALVES)),
+         OUTPUTS(ARG("reduced", "I", BIT(INT64), 0))),
+    ROW("Conv", 1, 0, halves, OPS_DETERMINISM_RUN, OPS_KERNEL_TRANSFORMED,
+        INPUTS(IN("X", HALVES), IN("W", HALVES), OPTIONAL("B", HALVES)),
+        OUTPUTS(IN("Y", HALVES))),
+    ROW("ConvTranspose", 1, 0, halves, OPS_DETERMINISM_RUN, 0,
+        INPUTS(IN("X", HALVES), IN("W", HALVES), OPTIONAL("B", HALVES)),
+        OUTPUTS(IN("Y", HALVES))),
+    HALF("MatMul", 1, 0, INPUTS(IN("A", HALVES), IN("B", HALVES)), OUTPUTS(IN("Y", HALVES))),
+    HALF("Gemm", 1, 0, INPUTS(IN("A", HALVES), IN("B", HALVES), OPTIONAL("C", HALVES)),
+         OUTPUTS(IN("Y", HALVES))),
+    HALF("RNN", 1, 0, RECURRENT(HALVES)),
+    HALF("GRU", 1, 0, RECURRENT(HALVES)),
+    HALF("LSTM", 1, 0, LSTM(HALVES)),
 };
 
 const ops_provider cpu_provider = {

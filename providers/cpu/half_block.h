@@ -7,6 +7,8 @@
 #include <ops/types.h>
 #include <ops_support/half.h>
 
+#include "vec.h"
+
 #define CPU_HALF_BLOCK 256
 
 static inline int cpu_is_half(int32_t type) {
@@ -14,8 +16,12 @@ static inline int cpu_is_half(int32_t type) {
 }
 
 // Element i of `from` lies i * stride bytes on.
-static inline void cpu_half_widen(int32_t type, const char *from, int64_t stride, float *to,
-                                  int64_t count) {
+static inline void cpu_half_widen(const cpu_vec *vec, int32_t type, const char *from,
+                                  int64_t stride, float *to, int64_t count) {
+  if (stride == sizeof(uint16_t)) {
+    vec->widen[type == OPS_TYPE_BFLOAT16]((const uint16_t *)from, to, count);
+    return;
+  }
   for (int64_t i = 0; i < count; ++i) {
     uint16_t bits;
     memcpy(&bits, from + i * stride, sizeof bits);
@@ -23,11 +29,9 @@ static inline void cpu_half_widen(int32_t type, const char *from, int64_t stride
   }
 }
 
-static inline void cpu_half_narrow(int32_t type, const float *from, char *to, int64_t count) {
-  uint16_t *out = (uint16_t *)to;
-  for (int64_t i = 0; i < count; ++i)
-    out[i] = type == OPS_TYPE_FLOAT16 ? ops_half_from_float(from[i])
-                                      : ops_bfloat16_from_float(from[i]);
+static inline void cpu_half_narrow(const cpu_vec *vec, int32_t type, const float *from,
+                                   char *to, int64_t count) {
+  vec->narrow[type == OPS_TYPE_BFLOAT16](from, (uint16_t *)to, count);
 }
 
 #endif  // CPU_HALF_BLOCK_H_

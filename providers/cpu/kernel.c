@@ -37,7 +37,7 @@ static int32_t claim_node(ops_device *device, const ops_kernel_def *def, const o
   return OPS_OK;
 }
 
-static void destroy_kernel(ops_kernel *kernel) {
+void cpu_kernel_destroy(ops_kernel *kernel) {
   if (!kernel) return;
   ops_device *device = kernel->device;
   if (kernel->op->destroy) kernel->op->destroy(kernel);
@@ -45,8 +45,8 @@ static void destroy_kernel(ops_kernel *kernel) {
   atomic_fetch_sub(&device->kernels, 1);
 }
 
-static int32_t create_kernel(ops_device *device, const ops_kernel_def *def,
-                             const ops_node *node, ops_kernel **out_kernel, ops_error *error) {
+int32_t cpu_kernel_create(ops_device *device, const ops_kernel_def *def, const ops_node *node,
+                          ops_kernel **out_kernel, ops_error *error) {
   *out_kernel = NULL;
   OPS_RETURN_IF_ERROR(ops_input_struct_check(node, sizeof *node, "node", error));
   const cpu_op *op = op_of(def);
@@ -65,14 +65,14 @@ static int32_t create_kernel(ops_device *device, const ops_kernel_def *def,
   atomic_fetch_add(&device->kernels, 1);
   const int32_t status = op->create ? op->create(kernel, node, error) : OPS_OK;
   if (status != OPS_OK) {
-    destroy_kernel(kernel);
+    cpu_kernel_destroy(kernel);
     return status;
   }
   *out_kernel = kernel;
   return OPS_OK;
 }
 
-static void destroy_prepared(ops_prepared *prepared) {
+void cpu_prepared_destroy(ops_prepared *prepared) {
   if (!prepared) return;
   if (prepared->kernel->op->prepared_destroy) prepared->kernel->op->prepared_destroy(prepared);
   cpu_free(prepared->kernel->device, prepared);
@@ -89,8 +89,8 @@ static void state_private_layouts(const ops_prepare_request *request,
   }
 }
 
-static int32_t prepare_kernel(ops_kernel *kernel, const ops_prepare_request *request,
-                              ops_prepare_reply *reply, ops_error *error) {
+int32_t cpu_kernel_prepare(ops_kernel *kernel, const ops_prepare_request *request,
+                           ops_prepare_reply *reply, ops_error *error) {
   OPS_RETURN_IF_ERROR(
       ops_input_struct_check(request, sizeof *request, "prepare request", error));
   ops_prepared *prepared = cpu_alloc(kernel->device, kernel->op->prepared_size);
@@ -106,7 +106,7 @@ static int32_t prepare_kernel(ops_kernel *kernel, const ops_prepare_request *req
   ops_reply_set_unread(reply, 0);
   const int32_t status = cpu_prepare_any(kernel, request, prepared, reply, error);
   if (status != OPS_OK) {
-    destroy_prepared(prepared);
+    cpu_prepared_destroy(prepared);
     return status;
   }
   state_private_layouts(request, reply);
@@ -149,10 +149,10 @@ static int32_t execute_kernel(ops_prepared *prepared, const ops_execute_request 
 const ops_kernel_api cpu_kernel_api = {
     .struct_size = sizeof(ops_kernel_api),
     .claim = claim_node,
-    .create = create_kernel,
-    .destroy = destroy_kernel,
+    .create = cpu_kernel_create,
+    .destroy = cpu_kernel_destroy,
     .query_layouts = cpu_query_layouts,
-    .prepare = prepare_kernel,
-    .prepared_destroy = destroy_prepared,
+    .prepare = cpu_kernel_prepare,
+    .prepared_destroy = cpu_prepared_destroy,
     .execute = execute_kernel,
 };

@@ -24,6 +24,7 @@
   X(gather)              \
   X(gemm)                \
   X(global_pool)         \
+  X(halves)              \
   X(layer_normalization) \
   X(lrn)                 \
   X(matmul)              \

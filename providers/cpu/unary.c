@@ -198,12 +198,13 @@ typedef struct run {
 } run;
 
 static void run_half(const run *run, const char *x, char *y, int64_t count) {
+  const cpu_vec *vec = run->kernel->base.device->vec;
   float block[CPU_HALF_BLOCK];
   for (int64_t i = 0; i < count; i += CPU_HALF_BLOCK) {
     const int64_t n = count - i < CPU_HALF_BLOCK ? count - i : CPU_HALF_BLOCK;
-    cpu_half_widen(run->type, x + i * 2, 2, block, n);
+    cpu_half_widen(vec, run->type, x + i * 2, 2, block, n);
     run->loop(block, block, n, run->kernel->p);
-    cpu_half_narrow(run->type, block, y + i * 2, n);
+    cpu_half_narrow(vec, run->type, block, y + i * 2, n);
   }
 }
 

@@ -263,6 +263,9 @@ typedef struct cpu_vec {
   // Panels [begin, end) of a product.
   void (*panel_product)(const cpu_vec_product *product, int64_t begin, int64_t end);
   const int64_t *panel_width;
+  // float16 and bfloat16, in this order, to float and back, rounded to the nearest.
+  void (*widen[2])(const uint16_t *x, float *y, int64_t count);
+  void (*narrow[2])(const float *x, uint16_t *y, int64_t count);
   // y += a * b; y = a * b + c * d; y = (1 - z) * a + z * b. y may be any operand.
   void (*add_product)(float *y, const float *a, const float *b, int64_t count);
   void (*two_products)(float *y, const float *a, const float *b, const float *c, const float *d,

@@ -42,6 +42,10 @@ void CPU_ISA_NAME(cpu_vec_affine_channels)(const float *x, float *y, int64_t cou
                                            const float *shift);
 void CPU_ISA_NAME(cpu_vec_panel_product)(const cpu_vec_product *p, int64_t begin, int64_t end);
 extern const int64_t CPU_ISA_NAME(cpu_vec_panel_width);
+void CPU_ISA_NAME(cpu_vec_widen_float16)(const uint16_t *x, float *y, int64_t count);
+void CPU_ISA_NAME(cpu_vec_widen_bfloat16)(const uint16_t *x, float *y, int64_t count);
+void CPU_ISA_NAME(cpu_vec_narrow_float16)(const float *x, uint16_t *y, int64_t count);
+void CPU_ISA_NAME(cpu_vec_narrow_bfloat16)(const float *x, uint16_t *y, int64_t count);
 void CPU_ISA_NAME(cpu_vec_add_product)(float *y, const float *a, const float *b, int64_t count);
 void CPU_ISA_NAME(cpu_vec_two_products)(float *y, const float *a, const float *b,
                                         const float *c, const float *d, int64_t count);

@@ -88,29 +88,11 @@ static int32_t write_contents(oc_array *array, const oc_value *contents, const o
   return OPS_OK;
 }
 
-static int32_t append_input(oc_inputs *inputs, const oc_case *item, size_t param,
-                            const oc_shape *shape, ops_error *error) {
-  const oc_param *about = &item->contract->inputs[param];
-  const oc_row_input *input = &item->inputs[param];
-  if (inputs->count >= OC_CASE_MAX_TENSORS) {
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL, "%s: more than %d input tensors",
-                         item->id, OC_CASE_MAX_TENSORS);
-  }
-  const uint32_t stream = (uint32_t)inputs->count;
-  oc_array *array = &inputs->items[inputs->count];
-  inputs->params[inputs->count++] = (int32_t)param;
-  if (!shape) {
-    memset(array, 0, sizeof *array);
-    return OPS_OK;
-  }
-  const oc_binding binding = oc_case_binding(item);
-  OPS_RETURN_IF_ERROR(oc_array_init(array, oc_binding_type(&binding, about), shape->rank,
-                                    shape->dims, about->name, error));
-  if (input->contents.kind != OC_VALUE_NONE) {
-    return write_contents(array, &input->contents, about, error);
-  }
-  return oc_fill_array(item, param, stream, array, error);
-}
+// A tensor of the node: number `index` of the parameter; absent ones are named, too.
+typedef struct tensor_ref {
+  size_t param, index;
+  bool absent;
+} tensor_ref;
 
 // Arguments after the last one given are not named at all.
 static size_t count_named(const oc_case *item) {
@@ -121,16 +103,69 @@ static size_t count_named(const oc_case *item) {
   return last;
 }
 
-int32_t oc_inputs_init(oc_inputs *inputs, const oc_case *item, ops_error *error) {
-  memset(inputs, 0, sizeof *inputs);
+// The node's inputs in their order: variadic parameters take turns. Returns their number, or
+// more than OC_CASE_MAX_TENSORS if there are too many.
+static size_t list_tensors(const oc_case *item, tensor_ref *refs) {
   const size_t last = count_named(item);
-  int32_t status = OPS_OK;
-  for (size_t i = 0; i < last && status == OPS_OK; ++i) {
-    const oc_row_input *input = &item->inputs[i];
-    if (input->count == 0) status = append_input(inputs, item, i, NULL, error);
-    for (size_t k = 0; k < input->count && status == OPS_OK; ++k) {
-      status = append_input(inputs, item, i, &input->shapes[k], error);
+  size_t count = 0, first = 0, turns = 0;
+  while (first < last && !item->contract->inputs[first].variadic) ++first;
+  for (size_t i = 0; i < first && count < OC_CASE_MAX_TENSORS; ++i) {
+    refs[count++] = (tensor_ref){i, 0, item->inputs[i].count == 0};
+  }
+  for (size_t i = first; i < last; ++i) {
+    if (item->inputs[i].count > turns) turns = item->inputs[i].count;
+  }
+  for (size_t k = 0; k < turns; ++k) {
+    for (size_t i = first; i < last; ++i) {
+      if (k >= item->inputs[i].count) continue;
+      if (count == OC_CASE_MAX_TENSORS) return count + 1;
+      refs[count++] = (tensor_ref){i, k, false};
     }
+  }
+  return count;
+}
+
+// The contents of one tensor: of a variadic parameter, its own number.
+static oc_value contents_of(const oc_param *about, const oc_row_input *input, size_t index) {
+  oc_value contents = input->contents;
+  if (!about->variadic || contents.kind == OC_VALUE_NONE) return contents;
+  contents.count = 1;
+  if (contents.ints) contents.ints += index;
+  if (contents.floats) contents.floats += index;
+  return contents;
+}
+
+static int32_t append_input(oc_inputs *inputs, const oc_case *item, const tensor_ref *ref,
+                            ops_error *error) {
+  const oc_param *about = &item->contract->inputs[ref->param];
+  const oc_row_input *input = &item->inputs[ref->param];
+  const uint32_t stream = (uint32_t)inputs->count;
+  oc_array *array = &inputs->items[inputs->count];
+  inputs->params[inputs->count++] = (int32_t)ref->param;
+  if (ref->absent) {
+    memset(array, 0, sizeof *array);
+    return OPS_OK;
+  }
+  const oc_shape *shape = &input->shapes[ref->index];
+  const oc_binding binding = oc_case_binding(item);
+  OPS_RETURN_IF_ERROR(oc_array_init(array, oc_binding_type(&binding, about), shape->rank,
+                                    shape->dims, about->name, error));
+  const oc_value contents = contents_of(about, input, ref->index);
+  if (contents.kind != OC_VALUE_NONE) return write_contents(array, &contents, about, error);
+  return oc_fill_array(item, ref->param, stream, array, error);
+}
+
+int32_t oc_inputs_init(oc_inputs *inputs, const oc_case *item, ops_error *error) {
+  tensor_ref refs[OC_CASE_MAX_TENSORS];
+  memset(inputs, 0, sizeof *inputs);
+  const size_t count = list_tensors(item, refs);
+  if (count > OC_CASE_MAX_TENSORS) {
+    return ops_error_set(error, OPS_ERROR_INVALID_MODEL, "%s: more than %d input tensors",
+                         item->id, OC_CASE_MAX_TENSORS);
+  }
+  int32_t status = OPS_OK;
+  for (size_t i = 0; i < count && status == OPS_OK; ++i) {
+    status = append_input(inputs, item, &refs[i], error);
   }
   if (status != OPS_OK) oc_inputs_finish(inputs);
   return status;
@@ -154,22 +189,22 @@ void oc_inputs_finish(oc_inputs *inputs) {
 }
 
 void oc_inputs_print(const oc_case *item, char *text, size_t size) {
+  tensor_ref refs[OC_CASE_MAX_TENSORS];
   const oc_binding binding = oc_case_binding(item);
-  const size_t last = count_named(item);
+  const size_t count = list_tensors(item, refs);
   size_t used = 0;
   if (size > 0) text[0] = 0;
-  for (size_t i = 0; i < last; ++i) {
-    const oc_row_input *input = &item->inputs[i];
-    const char *type = oc_element_name(oc_binding_type(&binding, &item->contract->inputs[i]));
-    for (size_t k = 0; k < (input->count ? input->count : 1) && used < size; ++k) {
-      char shape[256];
-      const char *comma = used ? ", " : "";
-      if (input->count == 0) {
-        used += (size_t)snprintf(text + used, size - used, "%s-", comma);
-        continue;
-      }
-      oc_array_print_shape(input->shapes[k].rank, input->shapes[k].dims, shape, sizeof shape);
-      used += (size_t)snprintf(text + used, size - used, "%s%s%s", comma, type, shape);
+  for (size_t i = 0; i < count && i < OC_CASE_MAX_TENSORS && used < size; ++i) {
+    const oc_param *about = &item->contract->inputs[refs[i].param];
+    const char *comma = used ? ", " : "";
+    char shape[256];
+    if (refs[i].absent) {
+      used += (size_t)snprintf(text + used, size - used, "%s-", comma);
+      continue;
     }
+    const oc_shape *given = &item->inputs[refs[i].param].shapes[refs[i].index];
+    oc_array_print_shape(given->rank, given->dims, shape, sizeof shape);
+    used += (size_t)snprintf(text + used, size - used, "%s%s%s", comma,
+                             oc_element_name(oc_binding_type(&binding, about)), shape);
   }
 }

@@ -184,6 +184,40 @@ static void test_floating_fills(void **unused) {
   oc_contracts_destroy(contracts);
 }
 
+// Tensors that repeat together take turns, and each has its own number.
+static void repeated_inputs_take_turns(void **state) {
+  static const char text[] =
+      "contract: 1\nop: Pairs\ndomain: d\nopset: {since: 1}\nreference: none\nkind: atomic\n"
+      "judge: exact\nsemantic:\n  types: {T: [uint8]}\n  inputs:\n"
+      "    - {name: first, type: T}\n    - {name: x, type: T, variadic: true}\n"
+      "    - {name: scale, type: float, variadic: true}\n  outputs: [{name: y, type: T}]\n"
+      "cases:\n  fills: [uniform]\n  rows:\n    - {id: r, inputs: {first: [2], x: [[2], [3]]}, "
+      "values: {scale: [0.5, 0.25]}}\n";
+  static const int32_t params[] = {0, 1, 2, 1, 2};
+  static const int64_t counts[] = {2, 2, 1, 3, 1};
+  ops_error error = OPS_ERROR_INIT;
+  oc_contracts *contracts = NULL;
+  oc_inputs inputs;
+  char printed[256];
+  (void)state;
+  assert_int_equal(oc_contracts_parse("t.yaml", text, sizeof text - 1, &contracts, &error),
+                   OPS_OK);
+  oc_cases *cases = generate(contracts, 0, OC_TIER_FULL);
+  assert_int_equal(oc_inputs_init(&inputs, &cases->items[0], &error), OPS_OK);
+  assert_int_equal(inputs.count, 5);
+  for (size_t i = 0; i < 5; ++i) {
+    assert_int_equal(inputs.params[i], params[i]);
+    assert_int_equal(inputs.items[i].count, counts[i]);
+  }
+  assert_true(*(const float *)inputs.items[2].data == 0.5f);
+  assert_true(*(const float *)inputs.items[4].data == 0.25f);
+  oc_inputs_print(&cases->items[0], printed, sizeof printed);
+  assert_string_equal(printed, "uint8[2], uint8[2], float[], uint8[3], float[]");
+  oc_inputs_finish(&inputs);
+  oc_cases_destroy(cases);
+  oc_contracts_destroy(contracts);
+}
+
 static void refuses_a_row_without_cases(void **state) {
   (void)state;
   char text[sizeof kText + 128];
@@ -206,6 +240,7 @@ static void refuses_a_row_without_cases(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(refuses_a_row_without_cases),
+      cmocka_unit_test(repeated_inputs_take_turns),
       cmocka_unit_test(test_count),
       cmocka_unit_test(test_inputs),
       cmocka_unit_test(test_contents),

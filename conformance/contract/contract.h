@@ -224,7 +224,7 @@ typedef struct oc_param {
   int32_t type_var;  // index into contract->type_vars, or -1: `type` is fixed
   int32_t type;
   bool optional;
-  bool variadic;       // the last parameter only
+  bool variadic;       // the last parameter; or the last inputs, which repeat together
   uint32_t min_count;  // of a variadic one, at least 1
   bool shape_input;    // its values decide output shapes: the host delivers them to prepare
   bool nonzero;        // integers drawn for it are never 0
@@ -248,8 +248,9 @@ typedef struct oc_attribute {
 typedef struct oc_row_input {
   size_t count;            // 0: absent. 1, or the number of tensors of a variadic parameter
   const oc_shape *shapes;  // `count` of them
-  oc_value contents;       // OC_VALUE_NONE: written by the fill
-  oc_range range;          // overrides the parameter's
+  oc_value contents;  // OC_VALUE_NONE: written by the fill; of a variadic parameter a number
+                      // for each tensor
+  oc_range range;     // overrides the parameter's
 } oc_row_input;
 
 typedef struct oc_vary {

@@ -493,12 +493,56 @@ static void names_missing_files(void **state) {
   rmdir(folder);
 }
 
+// A contract of pairs of a tensor and a scale, with one row.
+static void pairs_text(char *text, size_t size, const char *values) {
+  snprintf(text, size,
+           "contract: 1\nop: Pairs\ndomain: d\nopset: {since: 1}\nreference: none\n"
+           "kind: atomic\njudge: exact\nsemantic:\n  types: {T: [uint8]}\n  inputs:\n"
+           "    - {name: first, type: T}\n"
+           "    - {name: x, type: T, variadic: true}\n"
+           "    - {name: scale, type: float, variadic: true}\n"
+           "  outputs: [{name: y, type: T}]\ncases:\n  fills: [uniform]\n  rows:\n"
+           "    - {id: r, inputs: {first: [2], x: [[2], [3]]}, values: {%s}}\n",
+           values);
+}
+
+static void variadic_inputs_repeat_together(void **state) {
+  static const struct {
+    const char *values, *message;
+  } bad[] = {{"scale: [0.5]", "2 tensors for \"x\" and 1 for \"scale\""},
+             {"scale: 0.5", "a list of a number for each tensor"},
+             {"x: [1, 2, 3], scale: [0.5, 0.25]", "3 values for 2 tensors"}};
+  char text[1024];
+  (void)state;
+  pairs_text(text, sizeof text, "scale: [0.5, 0.25]");
+  oc_contracts *contracts = parse(text);
+  const oc_row_input *inputs = contracts->items[0].rows[0].inputs;
+  assert_int_equal(inputs[1].count, 2);
+  assert_int_equal(inputs[2].count, 2);
+  assert_int_equal(inputs[2].shapes[1].rank, 0);
+  assert_true(inputs[2].contents.floats[1] == 0.25);
+  oc_contracts_destroy(contracts);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    ops_error error = OPS_ERROR_INIT;
+    contracts = NULL;
+    pairs_text(text, sizeof text, bad[i].values);
+    assert_int_equal(oc_contracts_parse("t.yaml", text, strlen(text), &contracts, &error),
+                     OPS_ERROR_INVALID_MODEL);
+    if (!strstr(error.message, bad[i].message)) fail_msg("%s", error.message);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_everything),         cmocka_unit_test(binds_rows_and_errors),
-      cmocka_unit_test(refuses_bad_contracts),    cmocka_unit_test(documents_are_versions),
-      cmocka_unit_test(rows_carry_what_they_say), cmocka_unit_test(survives_lack_of_memory),
-      cmocka_unit_test(survives_damage),          cmocka_unit_test(names_missing_files),
+      cmocka_unit_test(reads_everything),
+      cmocka_unit_test(binds_rows_and_errors),
+      cmocka_unit_test(variadic_inputs_repeat_together),
+      cmocka_unit_test(refuses_bad_contracts),
+      cmocka_unit_test(documents_are_versions),
+      cmocka_unit_test(rows_carry_what_they_say),
+      cmocka_unit_test(survives_lack_of_memory),
+      cmocka_unit_test(survives_damage),
+      cmocka_unit_test(names_missing_files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,8 @@ static const oc_field row_fields[] = {
     {"shapes", "list of shapes", false, read_node, ROW(shapes), NULL,
      "one row per shape, given to every required input not named in inputs or values"},
     {"values", "input: number or list", false, read_node, ROW(values), NULL,
-     "constant contents; without a shape a number is a scalar, a list a vector"},
+     "constant contents; without a shape a number is a scalar, a list a vector; of a variadic "
+     "input a list has a number for each tensor"},
     {"ranges", "input: interval", false, read_node, ROW(ranges), NULL,
      "replaces the range of the parameter"},
     {"attributes", "attribute: value", false, read_node, ROW(attributes), NULL,
@@ -175,6 +176,21 @@ static int32_t complete_inputs(oc_reader *reader, const row_draft *draft, const 
   return OPS_OK;
 }
 
+// Variadic inputs repeat together.
+static int32_t check_repeated(oc_reader *reader, const row_draft *draft,
+                              const oc_row_input *inputs) {
+  const oc_contract *c = reader->contract;
+  for (size_t i = 1; i < c->input_count; ++i) {
+    if (!c->inputs[i - 1].variadic || inputs[i - 1].count == inputs[i].count) continue;
+    return oc_reader_fail(
+        reader, draft->at,
+        "the row gives %zu tensors for \"%s\" and %zu for \"%s\", which repeat "
+        "together",
+        inputs[i - 1].count, c->inputs[i - 1].name, inputs[i].count, c->inputs[i].name);
+  }
+  return OPS_OK;
+}
+
 static int32_t check_required(oc_reader *reader, const row_draft *draft, const oc_row *row) {
   const oc_contract *c = reader->contract;
   for (size_t i = 0; i < c->attribute_count; ++i) {
@@ -236,6 +252,7 @@ static int32_t read_row(oc_reader *reader, const row_draft *draft,
     if (!row->id) return oc_reader_no_memory(reader);
   }
   OPS_RETURN_IF_ERROR(complete_inputs(reader, draft, shape_node ? &shape : NULL, inputs));
+  OPS_RETURN_IF_ERROR(check_repeated(reader, draft, inputs));
   OPS_RETURN_IF_ERROR(read_row_ranges(reader, draft->ranges, inputs));
   if (draft->attributes) {
     OPS_RETURN_IF_ERROR(

@@ -75,7 +75,8 @@ static const oc_field input_fields[] = {
     {"optional", "true, false", false, oc_read_bool, PARAM(optional), NULL,
      "a node may leave it out"},
     {"variadic", "true, false", false, oc_read_bool, PARAM(variadic), NULL,
-     "may stand for several tensors; only the last input"},
+     "may stand for several tensors; only the last input, or several last ones that repeat "
+     "together: the first tensor of each, the second of each …"},
     {"min_count", "integer", false, oc_read_count, PARAM(min_count), NULL,
      "the fewest tensors of a variadic input"},
     {"shape_input", "true, false", false, oc_read_bool, PARAM(shape_input), NULL,
@@ -100,12 +101,14 @@ static const oc_field output_fields[] = {
 const oc_grammar oc_grammar_output = {"output", "One output, in the order of the ONNX schema.",
                                       output_fields, sizeof(output_fields) / sizeof(oc_field)};
 
-static int32_t check_params(oc_reader *reader, const oc_yaml_node *node, oc_param *params) {
+// `repeats`: the last parameters may be variadic together.
+static int32_t check_params(oc_reader *reader, const oc_yaml_node *node, oc_param *params,
+                            bool repeats) {
   size_t i = 0;
   for (const oc_yaml_node *child = node->first; child; child = child->next, ++i) {
     params[i].at = oc_reader_position(reader, child);
     if (params[i].variadic && params[i].min_count == 0) params[i].min_count = 1;
-    if (params[i].variadic && child->next) {
+    if (params[i].variadic && child->next && !(repeats && params[i + 1].variadic)) {
       return oc_reader_fail(reader, child, "\"%s\" is variadic but not the last",
                             params[i].name);
     }
@@ -131,7 +134,7 @@ static int32_t read_inputs(oc_reader *reader, const oc_yaml_node *node, const oc
   OPS_RETURN_IF_ERROR(oc_read_records(reader, node, &oc_grammar_input, sizeof(oc_param),
                                       OC_CONTRACT_MAX_PARAMS, &items, &c->input_count));
   c->inputs = items;
-  return check_params(reader, node, items);
+  return check_params(reader, node, items, true);
 }
 
 static int32_t read_outputs(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,
@@ -144,7 +147,7 @@ static int32_t read_outputs(oc_reader *reader, const oc_yaml_node *node, const o
                                       OC_CONTRACT_MAX_PARAMS, &items, &c->output_count));
   c->outputs = items;
   if (c->output_count == 0) return oc_reader_fail(reader, node, "an operator has an output");
-  return check_params(reader, node, items);
+  return check_params(reader, node, items, false);
 }
 
 static int32_t read_of(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,

@@ -227,6 +227,16 @@ static int32_t read_input_shapes(oc_reader *reader, const oc_yaml_node *node,
   return OPS_OK;
 }
 
+// Tensors of a variadic input whose values are given are scalars.
+static int32_t imply_scalars(oc_reader *reader, size_t count, oc_row_input *row) {
+  oc_shape *shapes = oc_arena_alloc(reader->arena, count, sizeof(*shapes));
+  if (!shapes) return oc_reader_no_memory(reader);
+  for (size_t i = 0; i < count; ++i) shapes[i] = (oc_shape){0};
+  row->shapes = shapes;
+  row->count = count;
+  return OPS_OK;
+}
+
 // The contents decide the shape where no shape is given: a number is a scalar, a list a vector.
 static int32_t imply_shape(oc_reader *reader, const oc_yaml_node *node, oc_row_input *row) {
   oc_shape *shape = oc_arena_alloc(reader->arena, 1, sizeof(*shape));
@@ -239,7 +249,18 @@ static int32_t imply_shape(oc_reader *reader, const oc_yaml_node *node, oc_row_i
   return OPS_OK;
 }
 
-static int32_t read_contents(oc_reader *reader, const oc_yaml_node *node, oc_row_input *row) {
+// One number for each tensor of a variadic input, which fills it.
+static int32_t check_variadic_contents(oc_reader *reader, const oc_yaml_node *node,
+                                       oc_row_input *row) {
+  OPS_RETURN_IF_ERROR(
+      oc_reader_expect(reader, node, OC_YAML_LIST, "a list of a number for each tensor"));
+  if (row->count == 0) return imply_scalars(reader, node->count, row);
+  if (row->count == node->count) return OPS_OK;
+  return oc_reader_fail(reader, node, "%zu values for %zu tensors", node->count, row->count);
+}
+
+static int32_t read_contents(oc_reader *reader, const oc_yaml_node *node, bool variadic,
+                             oc_row_input *row) {
   bool real = false;
   int64_t count;
   const bool list = node->kind == OC_YAML_LIST;
@@ -255,6 +276,7 @@ static int32_t read_contents(oc_reader *reader, const oc_yaml_node *node, oc_row
     value->kind = list ? (real ? OC_VALUE_FLOATS : OC_VALUE_INTS)
                        : (real ? OC_VALUE_FLOAT : OC_VALUE_INT);
   }
+  if (variadic) return check_variadic_contents(reader, node, row);
   if (row->count == 0) return imply_shape(reader, node, row);
   if (!list) return OPS_OK;  // one number fills the tensor
   if (ops_checked_count(row->shapes[0].dims, row->shapes[0].rank, &count) &&
@@ -279,11 +301,7 @@ int32_t oc_reader_row_inputs(oc_reader *reader, const oc_yaml_node *inputs,
     OPS_RETURN_IF_ERROR(oc_reader_expect(reader, values, OC_YAML_MAP, "input: values"));
   for (const oc_yaml_node *child = values ? values->first : NULL; child; child = child->next) {
     OPS_RETURN_IF_ERROR(oc_reader_key_input(reader, child, &index));
-    if (c->inputs[index].variadic) {
-      return oc_reader_fail_key(reader, child, "\"%s\" is variadic: it takes shapes, no values",
-                                child->key);
-    }
-    OPS_RETURN_IF_ERROR(read_contents(reader, child, &rows[index]));
+    OPS_RETURN_IF_ERROR(read_contents(reader, child, c->inputs[index].variadic, &rows[index]));
   }
   return OPS_OK;
 }

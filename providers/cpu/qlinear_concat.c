@@ -28,6 +28,8 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
   if (node->input_count < FIRST + GROUP || (node->input_count - FIRST) % GROUP != 0)
     cpu_refuse(out_claim, OPS_REASON_ARITY, "%llu inputs; 2 and 3 for each tensor are needed",
                (unsigned long long)node->input_count);
+  if (!ops_node_attribute(node, "axis"))
+    cpu_refuse(out_claim, OPS_REASON_ATTRIBUTE, "axis is missing");
 }
 
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {

@@ -64,8 +64,10 @@ TRANSPOSE(cpu_vec_transpose_bytes, uint8_t, byte_lanes)
 
 #define BLOCK 64
 
-// Channels [begin, begin + count) of one window.
-static void max_block(const cpu_vec_taps *taps, float *y, const float *x, int64_t count) {
+// Channels [begin, begin + count) of one window. Where `count` is a constant, what is folded
+// stays in registers.
+static inline __attribute__((always_inline)) void max_block(const cpu_vec_taps *taps, float *y,
+                                                            const float *x, int64_t count) {
   float best[BLOCK];
   for (int64_t i = 0; i < count; ++i) best[i] = -INFINITY;
   for (int64_t r = 0; r < taps->rows; ++r)
@@ -76,7 +78,8 @@ static void max_block(const cpu_vec_taps *taps, float *y, const float *x, int64_
   memcpy(y, best, (size_t)count * sizeof *y);
 }
 
-static void mean_block(const cpu_vec_taps *taps, float *y, const float *x, int64_t count) {
+static inline __attribute__((always_inline)) void mean_block(const cpu_vec_taps *taps, float *y,
+                                                             const float *x, int64_t count) {
   double sum[BLOCK] = {0};
   for (int64_t r = 0; r < taps->rows; ++r)
     for (int64_t k = 0; k < taps->columns; ++k) {
@@ -89,8 +92,10 @@ static void mean_block(const cpu_vec_taps *taps, float *y, const float *x, int64
 #define OVER_BLOCKS(name)                                                                      \
   void CPU_ISA_NAME(cpu_vec_##name##_taps)(const cpu_vec_taps *taps, float *y, const float *x, \
                                            int64_t channels) {                                 \
-    for (int64_t c = 0; c < channels; c += BLOCK)                                              \
-      name##_block(taps, y + c, x + c, channels - c < BLOCK ? channels - c : BLOCK);           \
+    int64_t c = 0;                                                                             \
+    for (; c + BLOCK <= channels; c += BLOCK) name##_block(taps, y + c, x + c, BLOCK);         \
+    for (; c + LANES <= channels; c += LANES) name##_block(taps, y + c, x + c, LANES);         \
+    if (c < channels) name##_block(taps, y + c, x + c, channels - c);                          \
   }
 OVER_BLOCKS(max)
 OVER_BLOCKS(mean)

@@ -141,6 +141,8 @@ int64_t cpu_slide_taps(const cpu_slide *slide, int32_t d, int64_t o, int32_t inc
   const int64_t start = cpu_slide_start(slide, d, o), step = window->dilations[d];
   const int64_t low = include_pad ? -window->pads_begin[d] : 0;
   const int64_t high = slide->in[d] + (include_pad ? window->pads_end[d] : 0);
+  const int64_t end = start + (window->kernel[d] - 1) * step;
+  if (start >= low && end < high) return window->kernel[d];  // as for most outputs
   int64_t first = start >= low ? 0 : (low - start + step - 1) / step;
   int64_t last = cpu_floor_div(high - 1 - start, step);
   if (last > window->kernel[d] - 1) last = window->kernel[d] - 1;

@@ -315,6 +315,17 @@ class Cli(unittest.TestCase):
             self.assertIn(part, text)
         self.assertIn("not fused into Swish, only a less preferred provider claims it", text)
 
+    def test_explain_shows_layouts(self):
+        model = MODELS / "conv_net" / "model.onnx"
+        for more in (["--provider", "reference"], ["--provider", "cpu", "--level", 2]):
+            text = self.succeed("explain", model, *more)
+            self.assertIn("layouts\n0 nodes in private layouts, 0 reorders of 0 bytes", text)
+        rows = self.succeed("explain", model, "--provider", "cpu")
+        rows = rows[rows.index("layouts\n"):rows.index("memory ")].splitlines()[1:]
+        reorders = [row for row in rows[:-1] if "(reorder)" in row]
+        self.assertTrue(rows[-1].startswith(
+            f"{len(rows) - 1 - len(reorders)} nodes in private layouts, {len(reorders)} reorders"))
+
     def test_check(self):
         self.assertIn("sound", self.succeed("check", MODELS / "mlp" / "model.onnx"))
 

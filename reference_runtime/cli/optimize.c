@@ -86,6 +86,8 @@ int cli_explain(const cli_options *options) {
   printf("placement\n");
   cli_print_placement(session);
   cli_print_capture(session);
+  printf("layouts\n");
+  cli_print_layouts(session);
   cli_print_memory(session);
   opsrt_session_destroy(session);
   return CLI_OK;

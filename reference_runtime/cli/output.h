@@ -20,6 +20,7 @@ void cli_print_outputs(const opsrt_result *result);
 void cli_print_placement(const opsrt_session *session);
 // How far each device replays captured work, and why no further.
 void cli_print_capture(const opsrt_session *session);
+void cli_print_layouts(const opsrt_session *session);
 void cli_print_memory(const opsrt_session *session);
 // A line for each phase of making the session.
 void cli_print_load(const opsrt_session *session, FILE *out);

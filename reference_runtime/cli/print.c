@@ -59,6 +59,23 @@ void cli_print_load(const opsrt_session *session, FILE *out) {
   }
 }
 
+// One line for each node in a private layout and for each change of layout, then their numbers.
+void cli_print_layouts(const opsrt_session *session) {
+  uint64_t nodes = 0, reorders = 0, bytes = 0;
+  for (uint64_t i = 0; i < opsrt_session_layout_count(session); ++i) {
+    opsrt_layout row;
+    opsrt_session_layout(session, i, &row);
+    const int is_reorder = row.op[0] == 0;
+    printf("%-12s %-20s %s: %" PRIu32 " -> %" PRIu32 "\n", row.provider,
+           is_reorder ? "(reorder)" : row.op, row.name, row.from, row.to);
+    nodes += !is_reorder;
+    reorders += is_reorder;
+    bytes += row.bytes;
+  }
+  printf("%" PRIu64 " nodes in private layouts, %" PRIu64 " reorders of %" PRIu64 " bytes\n",
+         nodes, reorders, bytes);
+}
+
 // One line per node, then how many nodes each provider runs.
 void cli_print_placement(const opsrt_session *session) {
   const uint64_t count = opsrt_session_placement_count(session);

@@ -130,6 +130,7 @@ void rt_executor_destroy(rt_executor *executor) {
   for (uint32_t i = 0; executor->bodies && i < executor->options.partition->unit_count; ++i)
     free(executor->bodies[i]);
   free(executor->bodies);
+  free(executor->layout_rows);
   rt_plan_cache_destroy(executor->cache);
   if (!executor->parent) {
     for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i) rt_stream_pool_destroy(executor->streams[i]);
@@ -513,6 +514,7 @@ static void note_warm_up(rt_executor *executor, const rt_plan *plan) {
   add_plan_stats(stats, plan);
   pthread_mutex_lock(&executor->mutex);
   memcpy(executor->plan_stats, stats, sizeof stats);
+  rt_executor_note_layouts(executor, plan);
   pthread_mutex_unlock(&executor->mutex);
 }
 

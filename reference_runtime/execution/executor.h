@@ -132,6 +132,19 @@ typedef struct rt_executor_memory {
 uint32_t rt_executor_memory_count(const rt_executor *executor);
 void rt_executor_memory_at(rt_executor *executor, uint32_t index,
                            rt_executor_memory *out_memory);
+// A node of which the first input or output is in a private layout, or a change of layout (op
+// NULL; name is the value's), in the plan that a warm-up made last. Borrowed until the next.
+typedef struct rt_layout_row {
+  const char *name;
+  const char *op;
+  const char *device;
+  uint32_t from, to;  // layouts of the first input and output
+  uint64_t bytes;     // that are reordered
+} rt_layout_row;
+
+uint32_t rt_executor_layout_count(const rt_executor *executor);
+const rt_layout_row *rt_executor_layout_at(const rt_executor *executor, uint32_t index);
+
 // Gives memory that no run uses back to the system.
 void rt_executor_shrink(rt_executor *executor);
 

@@ -27,7 +27,12 @@ struct rt_executor {
   pthread_mutex_t mutex;
   rt_offsets_stats plan_stats[RT_PLACE_COUNT];  // of the last run
   rt_executor_counters counters;
+  rt_layout_row *layout_rows;  // of the plan that a warm-up made last
+  uint32_t layout_row_count;
 };
+
+// Keeps what the plan does with layouts; under `mutex`.
+void rt_executor_note_layouts(rt_executor *executor, const rt_plan *plan);
 
 // Memory that is given back when the run ends; with free() if there is no arena.
 typedef struct rt_run_memory {

@@ -190,6 +190,25 @@ void opsrt_session_counters(const opsrt_session *session, opsrt_counters *out_co
                                    .rebound = counters.rebound};
 }
 
+uint64_t opsrt_session_layout_count(const opsrt_session *session) {
+  return rt_executor_layout_count(session->executor);
+}
+
+void opsrt_session_layout(const opsrt_session *session, uint64_t index,
+                          opsrt_layout *out_layout) {
+  const rt_layout_row *row = index < rt_executor_layout_count(session->executor)
+                                 ? rt_executor_layout_at(session->executor, (uint32_t)index)
+                                 : NULL;
+  *out_layout = (opsrt_layout){.name = "", .op = "", .provider = ""};
+  if (!row) return;
+  *out_layout = (opsrt_layout){.name = row->name,
+                               .op = row->op ? row->op : "",
+                               .provider = row->device,
+                               .from = row->from,
+                               .to = row->to,
+                               .bytes = row->bytes};
+}
+
 void opsrt_free(void *memory) {
   free(memory);
 }

@@ -357,6 +357,22 @@ int32_t opsrt_session_memory(const opsrt_session *session, uint64_t index,
 // Gives memory that no run uses back to the system. Any thread, at any time.
 void opsrt_session_memory_shrink(opsrt_session *session);
 
+// A node of which the first input or output is in a private layout of its provider, or a change
+// of layout: what level 3 chose in the plan made last before any run, by creating the session or
+// by preparing for shapes. Names are borrowed from the session.
+typedef struct opsrt_layout {
+  const char *name;      // of the node; of the value whose layout changes
+  const char *op;        // "" for a change of layout
+  const char *provider;  // whose layouts these are
+  uint32_t from;         // of the first input; 0 is the plain one
+  uint32_t to;           // of the first output
+  uint64_t bytes;        // that change their layout in each run
+} opsrt_layout;
+
+uint64_t opsrt_session_layout_count(const opsrt_session *session);
+void opsrt_session_layout(const opsrt_session *session, uint64_t index,
+                          opsrt_layout *out_layout);
+
 // Counters since the session was created.
 typedef struct opsrt_counters {
   uint64_t runs;

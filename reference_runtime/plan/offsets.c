@@ -3,8 +3,9 @@
 // Greedy: blocks are placed one by one, each into the smallest gap that fits between the placed
 // blocks alive at the same time. By size, the largest first (Pisarchyk and Lee, "Efficient
 // Memory Management for Deep Neural Net Inference", 2020); if that misses the lower bound, also
-// by the size of the step in which a block lives, and by area, and the best of the three is
-// taken. An order that served other sizes of the same blocks is tried before all of them:
+// by the size of the step in which a block lives, and by area; from each, some orders in which
+// the block that ended highest comes first (hill climbing, as Vela does for Ethos-U). The best
+// is taken. An order that served other sizes of the same blocks is tried before all of them:
 // blocks are put on top of those that lie below them, as in one-dimensional packing by a given
 // sequence. That is O(count^2) in time; more blocks than MAX_BLOCKS_BY_RANK are placed in the
 // order in which they come to life, among those that are alive then.
@@ -13,6 +14,7 @@
 #include <ops_support/checked.h>
 #include <ops_support/error.h>
 #include <stdlib.h>
+#include <string.h>
 
 // A block in the order of placement: keys descend, first one decides.
 typedef struct ranked {
@@ -156,26 +158,70 @@ static void rank(ranked *order, uint32_t count, int by, const uint64_t *alive) {
   qsort(order, count, sizeof *order, by_rank);
 }
 
-// Places by each ranking until one reaches the lower bound; the best stays.
-static int place_best(ranked *order, rt_block **placed, uint64_t *best_offsets, uint32_t count,
-                      int reuse, const uint64_t *alive, rt_offsets_stats *stats) {
-  if (reuse && count > MAX_BLOCKS_BY_RANK) {
-    rank(order, count, RANK_BY_TIME, alive);
-    return place_in_time(order, placed, count, &stats->planned);
+// A search for an order of placement, and the best that it has found.
+typedef struct search {
+  ranked *order;
+  rt_block **placed;
+  rt_block **by_index;
+  uint64_t *best_offsets;
+  uint32_t count;
+  int reuse;
+  rt_offsets_stats *stats;
+} search;
+
+// Places in the present order. 0 if sizes overflow.
+static int try_order(search *s) {
+  uint64_t size = 0;
+  if (!place_all(s->order, s->placed, s->count, s->reuse, &size)) return 0;
+  if (size >= s->stats->planned) return 1;
+  s->stats->planned = size;
+  for (uint32_t i = 0; i < s->count; ++i) s->best_offsets[i] = s->by_index[i]->offset;
+  return 1;
+}
+
+// Moves the block that ends highest to the front of the order: it will lie low.
+static void promote_highest(search *s) {
+  uint32_t top = 0;
+  for (uint32_t i = 1; i < s->count; ++i) {
+    const rt_block *block = s->order[i].block, *highest = s->order[top].block;
+    if (block->offset + block->size > highest->offset + highest->size) top = i;
   }
-  const int rankings = reuse && count <= MAX_BLOCKS_TO_COMPARE ? RANK_COUNT : 1;
-  rt_block **const by_index = placed + count;
-  for (uint32_t i = 0; i < count; ++i) by_index[i] = order[i].block;
-  stats->planned = UINT64_MAX;
-  for (int by = 0; by < rankings && stats->planned > stats->lower_bound; ++by) {
-    uint64_t size = 0;
-    rank(order, count, by, alive);
-    if (!place_all(order, placed, count, reuse, &size)) return 0;
-    if (size >= stats->planned) continue;
-    stats->planned = size;
-    for (uint32_t i = 0; i < count; ++i) best_offsets[i] = by_index[i]->offset;
+  const ranked highest = s->order[top];
+  memmove(s->order + 1, s->order, top * sizeof *s->order);
+  s->order[0] = highest;
+}
+
+// Comparisons of blocks that all the climbing of one search may cost.
+#define MAX_CLIMBING (1u << 22)
+#define MAX_CLIMBS 64u
+
+// Changes the order where it hurts, some times, whether or not each change helps by itself.
+static int climb(search *s) {
+  const uint64_t each = (uint64_t)s->count * s->count + 1;
+  const uint64_t affordable = MAX_CLIMBING / (RANK_COUNT * each);
+  const uint64_t climbs = affordable < MAX_CLIMBS ? affordable : MAX_CLIMBS;
+  for (uint64_t i = 0; i < climbs && s->stats->planned > s->stats->lower_bound; ++i) {
+    promote_highest(s);
+    if (!try_order(s)) return 0;
   }
-  for (uint32_t i = 0; i < count; ++i) by_index[i]->offset = best_offsets[i];
+  return 1;
+}
+
+// Places by each ranking, and from there on by changes to it, until the lower bound is reached;
+// the best stays.
+static int place_best(search *s, const uint64_t *alive) {
+  if (s->reuse && s->count > MAX_BLOCKS_BY_RANK) {
+    rank(s->order, s->count, RANK_BY_TIME, alive);
+    return place_in_time(s->order, s->placed, s->count, &s->stats->planned);
+  }
+  const int rankings = s->reuse && s->count <= MAX_BLOCKS_TO_COMPARE ? RANK_COUNT : 1;
+  for (uint32_t i = 0; i < s->count; ++i) s->by_index[i] = s->order[i].block;
+  s->stats->planned = UINT64_MAX;
+  for (int by = 0; by < rankings && s->stats->planned > s->stats->lower_bound; ++by) {
+    rank(s->order, s->count, by, alive);
+    if (!try_order(s) || (s->reuse && !climb(s))) return 0;
+  }
+  for (uint32_t i = 0; i < s->count; ++i) s->by_index[i]->offset = s->best_offsets[i];
   return 1;
 }
 
@@ -244,8 +290,14 @@ int32_t rt_offsets_plan(rt_block *blocks, uint32_t count, int reuse,
   *out_kept =
       reuse && used <= MAX_BLOCKS_BY_RANK && place_like(s.order, blocks, used, hint, out_stats);
   if (*out_kept) goto cleanup;
-  if (!place_best(s.order, s.placed, s.best_offsets, used, reuse, s.alive, out_stats))
-    status = too_large(error);
+  search search = {.order = s.order,
+                   .placed = s.placed,
+                   .by_index = s.placed + used,
+                   .best_offsets = s.best_offsets,
+                   .count = used,
+                   .reuse = reuse,
+                   .stats = out_stats};
+  if (!place_best(&search, s.alive)) status = too_large(error);
 
 cleanup:
   scratch_finish(&s);

@@ -358,8 +358,8 @@ int32_t opsrt_session_memory(const opsrt_session *session, uint64_t index,
 void opsrt_session_memory_shrink(opsrt_session *session);
 
 // A node of which the first input or output is in a private layout of its provider, or a change
-// of layout: what level 3 chose in the plan made last before any run, by creating the session or
-// by preparing for shapes. Names are borrowed from the session.
+// of layout: what level 3 chose in the plan made last before any run, by creating the session
+// or by preparing for shapes. Names are borrowed from the session.
 typedef struct opsrt_layout {
   const char *name;      // of the node; of the value whose layout changes
   const char *op;        // "" for a change of layout

@@ -20,8 +20,9 @@ typedef struct constant_box {
   atomic_uint references;
   int64_t dims[OPS_MAX_RANK];
   rt_sparse sparse;
-  void *owned;  // data or strings
-  void *text;   // bytes of owned strings
+  void *owned;           // data or strings
+  ops_regions *regions;  // where data are from; NULL: malloc
+  void *text;            // bytes of owned strings
   rt_constant_free_fn free_fn;
   void *user;
   int mapped;
@@ -80,8 +81,9 @@ static int32_t new_box(int32_t elem_type, int32_t rank, const int64_t *dims,
   return OPS_OK;
 }
 
-int32_t rt_constant_create_empty(int32_t elem_type, int32_t rank, const int64_t *dims,
-                                 rt_constant **out_constant, ops_error *error) {
+int32_t rt_constant_create_empty(ops_regions *regions, int32_t elem_type, int32_t rank,
+                                 const int64_t *dims, rt_constant **out_constant,
+                                 ops_error *error) {
   constant_box *box;
   uint64_t size = 0, padded = 0;
   *out_constant = NULL;
@@ -95,7 +97,9 @@ int32_t rt_constant_create_empty(int32_t elem_type, int32_t rank, const int64_t 
                          rt_elem_type_name(elem_type));
   }
   if (size > 0) {
-    box->owned = aligned_alloc(DATA_ALIGNMENT, padded);
+    box->regions = regions;
+    box->owned = regions ? ops_regions_allocate(regions, padded, DATA_ALIGNMENT)
+                         : aligned_alloc(DATA_ALIGNMENT, padded);
     if (!box->owned) {
       free(box);
       return no_memory(padded, error);
@@ -110,7 +114,8 @@ int32_t rt_constant_create_empty(int32_t elem_type, int32_t rank, const int64_t 
 
 int32_t rt_constant_create(int32_t elem_type, int32_t rank, const int64_t *dims,
                            const void *data, rt_constant **out_constant, ops_error *error) {
-  OPS_RETURN_IF_ERROR(rt_constant_create_empty(elem_type, rank, dims, out_constant, error));
+  OPS_RETURN_IF_ERROR(
+      rt_constant_create_empty(NULL, elem_type, rank, dims, out_constant, error));
   void *own = rt_constant_mutable_data(*out_constant);
   if (own && data)
     memcpy(own, data, (*out_constant)->size);
@@ -225,7 +230,10 @@ void rt_constant_release(rt_constant *constant) {
   rt_constant_release(box->sparse.row_offsets);
   if (box->free_fn) box->free_fn(box->user);
   free(box->aligned);
-  free(box->owned);
+  if (box->regions)
+    ops_regions_free(box->regions, box->owned);
+  else
+    free(box->owned);
   free(box->text);
   free(box);
 }

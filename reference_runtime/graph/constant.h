@@ -9,6 +9,7 @@
 #include <ops/base.h>
 #include <ops/status.h>
 #include <ops/types.h>
+#include <ops_support/regions.h>
 
 #define RT_SPARSE_COO 1  // indices int64: [nnz] into the flattened tensor, or [nnz, rank]
 #define RT_SPARSE_CSR 2  // row_offsets [rows + 1], indices: column of each value
@@ -51,9 +52,11 @@ const char *rt_elem_type_name(int32_t elem_type);
 // A constant that owns a copy of `data` (`data` NULL: zeros), 64-byte aligned. Not for strings.
 int32_t rt_constant_create(int32_t elem_type, int32_t rank, const int64_t *dims,
                            const void *data, rt_constant **out_constant, ops_error *error);
-// The same with contents that the caller writes at once, through rt_constant_mutable_data.
-int32_t rt_constant_create_empty(int32_t elem_type, int32_t rank, const int64_t *dims,
-                                 rt_constant **out_constant, ops_error *error);
+// The same with contents that the caller writes at once, through rt_constant_mutable_data;
+// their memory is of `regions`, or of malloc if NULL.
+int32_t rt_constant_create_empty(ops_regions *regions, int32_t elem_type, int32_t rank,
+                                 const int64_t *dims, rt_constant **out_constant,
+                                 ops_error *error);
 // Strings are copied.
 int32_t rt_constant_create_strings(int32_t rank, const int64_t *dims, const ops_str *strings,
                                    rt_constant **out_constant, ops_error *error);

@@ -30,8 +30,10 @@ void rt_graph_destroy(rt_graph *graph) {
   for (uint32_t i = 0; i < store->body_count; ++i) destroy_one(store->bodies[i]);
   for (uint32_t i = 0; i < store->held_count; ++i) rt_constant_release(store->held[i]);
   rt_symbols_destroy(graph->symbols);
+  ops_regions *regions = graph->regions;
   rt_store_arena arena = store->arena;
   destroy_one(graph);
+  ops_regions_release(regions);
   rt_store_finish(&arena);  // holds `graph` itself
 }
 
@@ -47,7 +49,8 @@ int32_t rt_graph_create(const char *name, rt_graph **out_graph, ops_error *error
   graph->root = graph;
   graph->store = store;
   graph->name = rt_store_string(&store->arena, name ? name : "", name ? strlen(name) : 0);
-  if (!graph->name || rt_symbols_create(&graph->symbols, NULL) != OPS_OK) {
+  graph->regions = ops_regions_create();
+  if (!graph->name || !graph->regions || rt_symbols_create(&graph->symbols, NULL) != OPS_OK) {
     rt_graph_destroy(graph);
     return rt_graph_no_memory(error);
   }

@@ -148,6 +148,7 @@ struct rt_graph {
   uint32_t capture_count;
 
   // Of the whole tree, valid in the root:
+  ops_regions *regions;  // for weights that passes make
   uint32_t node_limit;   // one more than the largest node id
   uint32_t value_limit;  // one more than the largest value id
   rt_symbols *symbols;

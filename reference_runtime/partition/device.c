@@ -56,7 +56,10 @@ static int32_t check_info(const rt_device *device, ops_error *error) {
 static int32_t open_device(rt_device *device, const rt_device_spec *spec,
                            const ops_host_options *host, ops_error *error) {
   const ops_instance_api *api = device->provider->instance;
-  OPS_RETURN_IF_ERROR(ops_host_create(host, &device->host, error));
+  ops_host_options options = *host;
+  const char *path = ops_library_path(device->library);
+  options.owner = (ops_str){path, strlen(path)};
+  OPS_RETURN_IF_ERROR(ops_host_create(&options, &device->host, error));
   OPS_RETURN_IF_ERROR(api->create(ops_host_api_table(), device->host, spec->options,
                                   spec->option_count, &device->instance, error));
   OPS_RETURN_IF_ERROR(api->device_count(device->instance, &device->device_count, error));

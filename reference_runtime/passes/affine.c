@@ -135,9 +135,10 @@ static int32_t scale_weights(const rt_affine *affine, const double *f, rt_value 
                              ops_error *error) {
   rt_value *value = affine->node->operands[1];
   const rt_constant *weights = rt_value_constant(value);
+  const rt_graph *graph = affine->node->graph->root;
   rt_constant *scaled = NULL;
-  OPS_RETURN_IF_ERROR(rt_constant_create_empty(weights->elem_type, weights->rank, weights->dims,
-                                               &scaled, error));
+  OPS_RETURN_IF_ERROR(rt_constant_create_empty(graph->regions, weights->elem_type,
+                                               weights->rank, weights->dims, &scaled, error));
   const weight_layout layout = layout_of(affine->node, weights);
   if (weights->elem_type == OPS_TYPE_FLOAT)
     scale_float(&layout, f, weights->data, rt_constant_mutable_data(scaled));

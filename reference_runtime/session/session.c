@@ -100,7 +100,9 @@ static int32_t prepare(opsrt_session *session, const opsrt_session_options *opti
   OPS_RETURN_IF_ERROR(
       rt_session_load(&options->model, clock, &session->model, &session->graph, error));
   if (options->profile) OPS_RETURN_IF_ERROR(rt_profile_create(&session->profile, error));
-  session->packed = ops_packed_store_create();
+  session->packed = options->shared_weights
+                        ? ops_packed_store_retain((ops_packed_store *)options->shared_weights)
+                        : ops_packed_store_create();
   if (!session->packed) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a session");
   OPS_RETURN_IF_ERROR(open_devices(session, options, error));
   rt_load_clock_lap(clock, "open providers");
@@ -227,6 +229,25 @@ int32_t opsrt_session_warm_up(opsrt_session *session, const opsrt_value *inputs,
   if (status == OPS_OK) status = rt_executor_warm_up(session->executor, given.items, error);
   rt_session_inputs_finish(&given);
   return status;
+}
+
+// ---- Shared weights -------------------------------------------------------------------------
+
+// The handle is the loader's store.
+int32_t opsrt_shared_weights_create(opsrt_shared_weights **out_weights, ops_error *error) {
+  *out_weights = (opsrt_shared_weights *)ops_packed_store_create();
+  return *out_weights ? OPS_OK
+                      : ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "shared weights");
+}
+
+void opsrt_shared_weights_release(opsrt_shared_weights *weights) {
+  ops_packed_store_release((ops_packed_store *)weights);
+}
+
+uint64_t opsrt_shared_weights_bytes(const opsrt_shared_weights *weights, uint64_t *out_count) {
+  const ops_packed_stats stats = ops_packed_store_count((ops_packed_store *)weights);
+  if (out_count) *out_count = stats.count;
+  return stats.bytes;
 }
 
 const ops_value_api *opsrt_value_api(void) {

@@ -86,8 +86,8 @@ static int32_t host_packed_acquire(ops_host *host, const ops_constant *source, o
     return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
                          "packed constants are kept in host memory only, found memory kind %d",
                          memory_kind);
-  return ops_packed_store_acquire(host->packed, source, packing, size, alignment, out_packed,
-                                  out_memory, out_fill, error);
+  return ops_packed_store_acquire(host->packed, host->options.owner, source, packing, size,
+                                  alignment, out_packed, out_memory, out_fill, error);
 }
 
 static void host_packed_commit(ops_host *host, ops_packed *packed) {

@@ -31,6 +31,8 @@ typedef struct ops_host_options {
   // Where packed constants are kept; give several hosts one store and they share. NULL: its
   // own.
   ops_packed_store *packed;
+  ops_str
+      owner;  // the provider, which gives meaning to the names of packings; outlives the host
 } ops_host_options;
 
 // One per provider instance; outlives it. The caller owns *out_host until ops_host_destroy.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The key is a 128-bit hash (content_hash.h) of the constant's type, shape, format and bytes,
-// the packing's name, the size and the alignment. The original may be released, so contents
-// cannot be compared; at 128 bits a chance collision is out of reach. Each store hashes with a
-// secret of its own, so that no model can be made to collide with another's weights.
+// the owner's and the packing's name, the size and the alignment. The original may be released,
+// so contents cannot be compared; at 128 bits a chance collision is out of reach. Each store
+// hashes with a secret of its own, so that no model can be made to collide with another's
+// weights.
 #include "loader/packed.h"
 
 #include <ops_support/error.h>
+#include <ops_support/regions.h>
 #include <ops_support/tensor.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,6 +23,7 @@ struct ops_packed {
   int32_t abandoned;  // the one who was to fill it gave up: the next who asks will
   pthread_t filler;   // who is to fill it, while neither ready nor abandoned
   void *memory;
+  uint64_t size;
 };
 
 struct ops_packed_store {
@@ -28,6 +31,8 @@ struct ops_packed_store {
   pthread_cond_t changed;  // an entry became ready or went away
   uint64_t references;
   ops_packed *entries;
+  ops_packed_stats stats;
+  ops_regions *regions;
   ops_content_secret secret;
 };
 
@@ -53,12 +58,14 @@ static void hash_constant(ops_content_hasher *hasher, const ops_constant *source
   if (source->format != OPS_CONSTANT_COO) hash_tensor(hasher, &source->offsets);
 }
 
-static ops_content_hash key_of(const ops_packed_store *store, const ops_constant *source,
-                               ops_str packing, uint64_t size, uint64_t alignment) {
+static ops_content_hash key_of(const ops_packed_store *store, ops_str owner,
+                               const ops_constant *source, ops_str packing, uint64_t size,
+                               uint64_t alignment) {
   const uint64_t numbers[] = {size, alignment};
   ops_content_hasher hasher;
   ops_content_hasher_init(&hasher, &store->secret);
   ops_content_hasher_add(&hasher, numbers, sizeof numbers);
+  ops_content_hasher_add(&hasher, owner.data, owner.size);
   ops_content_hasher_add(&hasher, packing.data, packing.size);
   hash_constant(&hasher, source);
   return ops_content_hasher_finish(&hasher);
@@ -66,7 +73,11 @@ static ops_content_hash key_of(const ops_packed_store *store, const ops_constant
 
 ops_packed_store *ops_packed_store_create(void) {
   ops_packed_store *store = calloc(1, sizeof *store);
-  if (!store) return NULL;
+  if (store) store->regions = ops_regions_create();
+  if (!store || !store->regions) {
+    free(store);
+    return NULL;
+  }
   pthread_mutex_init(&store->lock, NULL);
   pthread_cond_init(&store->changed, NULL);
   ops_content_secret_draw(&store->secret);
@@ -90,9 +101,10 @@ void ops_packed_store_release(ops_packed_store *store) {
   while (store->entries) {
     ops_packed *entry = store->entries;
     store->entries = entry->next;
-    free(entry->memory);
+    ops_regions_free(store->regions, entry->memory);
     free(entry);
   }
+  ops_regions_release(store->regions);
   pthread_cond_destroy(&store->changed);
   pthread_mutex_destroy(&store->lock);
   free(store);
@@ -107,10 +119,14 @@ static ops_packed *find(ops_packed_store *store, ops_content_hash key) {
 static ops_packed *add(ops_packed_store *store, ops_content_hash key, uint64_t size,
                        uint64_t alignment) {
   ops_packed *entry = calloc(1, sizeof *entry);
-  if (!entry || posix_memalign(&entry->memory, alignment, size ? size : 1) != 0) {
+  if (entry) entry->memory = ops_regions_allocate(store->regions, size, alignment);
+  if (!entry || !entry->memory) {
     free(entry);
     return NULL;
   }
+  entry->size = size;
+  ++store->stats.count;
+  store->stats.bytes += size;
   entry->key = key;
   entry->abandoned = 1;  // by nobody yet: who asked for it takes it over
   entry->next = store->entries;
@@ -147,13 +163,20 @@ static int32_t check_request(const ops_constant *source, ops_str packing, uint64
   return OPS_OK;
 }
 
-int32_t ops_packed_store_acquire(ops_packed_store *store, const ops_constant *source,
-                                 ops_str packing, uint64_t size, uint64_t alignment,
-                                 ops_packed **out_packed, void **out_memory, int32_t *out_fill,
-                                 ops_error *error) {
+ops_packed_stats ops_packed_store_count(ops_packed_store *store) {
+  pthread_mutex_lock(&store->lock);
+  const ops_packed_stats stats = store->stats;
+  pthread_mutex_unlock(&store->lock);
+  return stats;
+}
+
+int32_t ops_packed_store_acquire(ops_packed_store *store, ops_str owner,
+                                 const ops_constant *source, ops_str packing, uint64_t size,
+                                 uint64_t alignment, ops_packed **out_packed, void **out_memory,
+                                 int32_t *out_fill, ops_error *error) {
   OPS_RETURN_IF_ERROR(check_request(source, packing, alignment, error));
   if (alignment < sizeof(void *)) alignment = sizeof(void *);
-  const ops_content_hash key = key_of(store, source, packing, size, alignment);
+  const ops_content_hash key = key_of(store, owner, source, packing, size, alignment);
   pthread_mutex_lock(&store->lock);
   ops_packed *entry = find(store, key);
   if (!entry) entry = add(store, key, size, alignment);
@@ -194,7 +217,9 @@ void ops_packed_store_drop(ops_packed_store *store, ops_packed *packed) {
     ops_packed **link = &store->entries;
     while (*link != packed) link = &(*link)->next;
     *link = packed->next;
-    free(packed->memory);
+    --store->stats.count;
+    store->stats.bytes -= packed->size;
+    ops_regions_free(store->regions, packed->memory);
     free(packed);
   }
   pthread_mutex_unlock(&store->lock);

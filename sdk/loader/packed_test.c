@@ -39,10 +39,12 @@ typedef struct request {
   ops_constant source;
   const char *packing;
   uint64_t size, alignment;
+  ops_str owner;
 } request;
 
 static request plain(void) {
-  return (request){dense(kData, OPS_TYPE_FLOAT, kDims), "blocked", 100, 64};
+  return (request){dense(kData, OPS_TYPE_FLOAT, kDims), "blocked", 100, 64,
+                   OPS_STR("provider")};
 }
 
 typedef struct grant {
@@ -53,8 +55,8 @@ typedef struct grant {
 
 static int32_t ask(ops_packed_store *store, request r, grant *out, ops_error *error) {
   const ops_str packing = {r.packing, strlen(r.packing)};
-  return ops_packed_store_acquire(store, &r.source, packing, r.size, r.alignment, &out->packed,
-                                  &out->memory, &out->fill, error);
+  return ops_packed_store_acquire(store, r.owner, &r.source, packing, r.size, r.alignment,
+                                  &out->packed, &out->memory, &out->fill, error);
 }
 
 static grant take(ops_packed_store *store, request r) {
@@ -86,10 +88,14 @@ static void equal_requests_share(void **state) {
   assert_true(first.fill);
   assert_false(second.fill);
   assert_ptr_equal(first.memory, second.memory);
+  assert_int_equal(ops_packed_store_count(store).count, 1);
+  assert_int_equal(ops_packed_store_count(store).bytes, plain().size);
   ops_packed_store_drop(store, first.packed);
   assert_int_equal(((unsigned char *)second.memory)[99], 0x11);  // the other still holds it
   ops_packed_store_drop(store, second.packed);
   // Nobody holds it: it is gone, and filled anew.
+  assert_int_equal(ops_packed_store_count(store).count, 0);
+  assert_int_equal(ops_packed_store_count(store).bytes, 0);
   const grant third = fill(store, plain());
   assert_true(third.fill);
   ops_packed_store_drop(store, third.packed);
@@ -137,6 +143,9 @@ static request variant(int index) {
     case 10:
       r.source.dense.tensor.bit_offset = 4;
       break;
+    case 18:
+      r.owner = (ops_str)OPS_STR("other provider");
+      break;
     default:
       r.source.format = OPS_CONSTANT_COO;
       r.source.values = tensor_of(kData, sizeof kData, OPS_TYPE_FLOAT, kDims, 1);
@@ -156,7 +165,7 @@ static request variant(int index) {
 
 static void any_difference_separates(void **state) {
   (void)state;
-  enum { kVariants = 18 };
+  enum { kVariants = 19 };
   ops_packed_store *store = ops_packed_store_create();
   grant grants[kVariants];
   for (int i = 0; i < kVariants; ++i) {
@@ -325,7 +334,7 @@ static int32_t store_scenario(void) {
 
 static void exhaustion_is_reported(void **state) {
   (void)state;
-  assert_int_equal(fail_alloc_each(store_scenario, OPS_ERROR_OUT_OF_MEMORY), 3);
+  assert_int_equal(fail_alloc_each(store_scenario, OPS_ERROR_OUT_OF_MEMORY), 4);
 }
 
 int main(void) {

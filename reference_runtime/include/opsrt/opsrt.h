@@ -84,6 +84,16 @@ typedef struct opsrt_precision_override {
   int32_t precision;  // OPSRT_PRECISION_…
 } opsrt_precision_override;
 
+// Packed weights that sessions of one process share: whichever packs a constant first, the
+// others with the same contents, packing and provider take the same copy. What no session uses
+// any more goes. Thread-safe: sessions may be made, run and destroyed at once.
+typedef struct opsrt_shared_weights opsrt_shared_weights;
+int32_t opsrt_shared_weights_create(opsrt_shared_weights **out_weights, ops_error *error);
+// Sessions hold references of their own. Accepts NULL.
+void opsrt_shared_weights_release(opsrt_shared_weights *weights);
+// Bytes of all packed weights, and their number in *out_count, which may be NULL.
+uint64_t opsrt_shared_weights_bytes(const opsrt_shared_weights *weights, uint64_t *out_count);
+
 typedef struct opsrt_session_options {
   opsrt_model_source model;              // required
   const opsrt_provider_spec *providers;  // the most preferred first; none: the fallback alone
@@ -120,6 +130,7 @@ typedef struct opsrt_session_options {
   int32_t precision;                                    // OPSRT_PRECISION_…
   const opsrt_precision_override *precision_overrides;  // the last that fits a node counts
   uint64_t precision_override_count;
+  opsrt_shared_weights *shared_weights;  // NULL: packed weights are the session's own
 } opsrt_session_options;
 
 // Fails with IO, INVALID_MODEL, NOT_FOUND (no such provider), UNSUPPORTED (a node that nobody

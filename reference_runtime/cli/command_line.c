@@ -325,7 +325,7 @@ static const struct {
     {"--workers", MODELS, 1, store_workers, 0},
     {"--timeout", RUNS_OR_BENCH, 1, store_timeout, 0},
     {"--no-capture", RUNS_OR_BENCH EXPLAIN, 0, set_no_capture, 0},
-    {"--warmup-shapes", RUNS_OR_BENCH, 1, store_warmup, 1},
+    {"--warmup-shapes", RUNS_OR_BENCH EXPLAIN, 1, store_warmup, 1},
     {"--follow", "bench", 0, set_follow, 0},
     {"--expand-functions", RUNS_OR_BENCH, 0, set_expand_functions, 0},
     {"--level", MODELS, 1, store_level, 0},
@@ -518,7 +518,8 @@ static const char help_explain[] =
     "of activations, and the memory that is planned. Every pass is proven, which the time of "
     "optimizing includes.\n"
     "\n"
-    "Options are those of opsrun optimize but -o, and --no-memory-reuse and --memory-maximum.\n"
+    "Options are those of opsrun optimize but -o, and --no-memory-reuse, --memory-maximum and\n"
+    "--warmup-shapes, which says for what shapes memory is planned.\n"
     "\n"
     "Exit code: 0, or 2 with one line on stderr.\n";
 

@@ -21,7 +21,7 @@ void cli_print_placement(const opsrt_session *session);
 // How far each device replays captured work, and why no further.
 void cli_print_capture(const opsrt_session *session);
 void cli_print_layouts(const opsrt_session *session);
-void cli_print_memory(const opsrt_session *session);
+void cli_print_memory(opsrt_session *session);
 // A line for each phase of making the session.
 void cli_print_load(const opsrt_session *session, FILE *out);
 int32_t cli_print_times(opsrt_session *session, ops_error *error);

@@ -148,7 +148,18 @@ void cli_print_capture(const opsrt_session *session) {
   }
 }
 
-void cli_print_memory(const opsrt_session *session) {
+static void print_fullest(opsrt_session *session) {
+  for (uint64_t i = 0; i < opsrt_session_memory_count(session); ++i) {
+    char text[640];
+    opsrt_memory row;
+    if (opsrt_session_memory(session, i, &row) != OPS_OK ||
+        opsrt_session_memory_fullest(session, i, text, sizeof text, NULL) != OPS_OK || !text[0])
+      continue;
+    printf("%s %s is fullest at %s bytes\n", row.device, kind_name(&row), text);
+  }
+}
+
+void cli_print_memory(opsrt_session *session) {
   printf("%-12s %-7s %14s %14s %14s %14s\n", "memory", "kind", "in use", "peak", "maximum",
          "allocations");
   print_rows(session, print_held);
@@ -158,6 +169,7 @@ void cli_print_memory(const opsrt_session *session) {
   printf("%-12s %-7s %14s %14s %14s %14s\n", "plan", "kind", "planned", "lower bound",
          "by lower bound", "without reuse");
   print_rows(session, print_plan);
+  print_fullest(session);
   opsrt_counters counters;
   opsrt_session_counters(session, &counters);
   printf("%" PRIu64 " plans built, %" PRIu64 " evicted, %" PRIu64 " prepares, %" PRIu64

@@ -328,10 +328,8 @@ static void end_flight(rt_plan_cache *cache, const flight *own) {
   pthread_mutex_unlock(&cache->mutex);
 }
 
-// The plan of the same segment that was used last, for other shapes; retained, or NULL.
-static rt_cached_plan *find_like(rt_plan_cache *cache, const rt_plan_request *request) {
-  const uint32_t segment = request->parent ? request->parent->segment + 1 : 0;
-  const uint32_t begin = request->parent ? request->parent->end_unit : 0;
+// The plan of a segment that was used last, for whatever shapes; retained, or NULL.
+static rt_cached_plan *find_latest(rt_plan_cache *cache, uint32_t segment, uint32_t begin) {
   rt_cached_plan *found = NULL;
   pthread_mutex_lock(&cache->mutex);
   for (uint32_t i = 0; i < cache->count; ++i) {
@@ -343,6 +341,15 @@ static rt_cached_plan *find_like(rt_plan_cache *cache, const rt_plan_request *re
   if (found) atomic_fetch_add(&found->references, 1);
   pthread_mutex_unlock(&cache->mutex);
   return found;
+}
+
+rt_cached_plan *rt_plan_cache_latest(rt_plan_cache *cache) {
+  return find_latest(cache, 0, 0);
+}
+
+static rt_cached_plan *find_like(rt_plan_cache *cache, const rt_plan_request *request) {
+  const rt_plan *parent = request->parent;
+  return find_latest(cache, parent ? parent->segment + 1 : 0, parent ? parent->end_unit : 0);
 }
 
 static int32_t build(rt_plan_cache *cache, const rt_plan_request *request,

@@ -46,6 +46,9 @@ int32_t rt_plan_cache_take_instance(rt_plan_cache *cache, rt_cached_plan *plan,
 void rt_plan_cache_return_instance(rt_plan_cache *cache, rt_cached_plan *plan,
                                    rt_instance *instance);
 
+// The first segment that was used last, retained; NULL if there is none.
+rt_cached_plan *rt_plan_cache_latest(rt_plan_cache *cache);
+
 rt_cache_counters rt_plan_cache_counters(rt_plan_cache *cache);
 
 #endif  // RT_EXECUTION_CACHE_H_

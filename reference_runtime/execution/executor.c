@@ -7,11 +7,13 @@
 
 #include <ops_support/error.h>
 #include <ops_support/tensor.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "execution/run.h"
 #include "loader/value.h"
+#include "plan/fullest.h"
 
 // ---- Create and destroy ---------------------------------------------------------------------
 
@@ -598,6 +600,36 @@ void rt_executor_memory_at(rt_executor *executor, uint32_t index,
                                      .memory = stats,
                                      .arena = arena,
                                      .plan = plan};
+}
+
+// The lock is for the graph's symbols.
+static int32_t describe_fullest(rt_executor *executor, const rt_plan *plan, uint32_t arena,
+                                char *buffer, uint64_t size, ops_error *error) {
+  const rt_graph *graph = executor->options.graph;
+  rt_plan_fullest fullest;
+  char bytes[512];
+  pthread_mutex_lock(&executor->mutex);
+  const int32_t status = rt_plan_find_fullest(plan, graph, arena, &fullest, error);
+  if (status == OPS_OK) rt_dim_format(graph->root->symbols, fullest.bytes, bytes, sizeof bytes);
+  pthread_mutex_unlock(&executor->mutex);
+  OPS_RETURN_IF_ERROR(status);
+  const rt_action *action = fullest.action;
+  const char *where = !action ? "the end" : action->unit ? action->unit->where : action->name;
+  snprintf(buffer, size, "%s: %s", where, bytes);
+  return OPS_OK;
+}
+
+int32_t rt_executor_fullest(rt_executor *executor, uint32_t index, char *buffer, uint64_t size,
+                            ops_error *error) {
+  const uint32_t place = executor->place_list[index];
+  rt_cached_plan *cached = rt_plan_cache_latest(executor->cache);
+  int32_t status = OPS_OK;
+  if (size) buffer[0] = 0;
+  for (uint32_t i = 0; cached && status == OPS_OK && i < cached->plan->arena_count; ++i)
+    if (cached->plan->arenas[i].place == place)
+      status = describe_fullest(executor, cached->plan, i, buffer, size, error);
+  rt_plan_cache_release(executor->cache, cached);
+  return status;
 }
 
 void rt_executor_shrink(rt_executor *executor) {

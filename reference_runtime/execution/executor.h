@@ -145,6 +145,10 @@ typedef struct rt_layout_row {
 uint32_t rt_executor_layout_count(const rt_executor *executor);
 const rt_layout_row *rt_executor_layout_at(const rt_executor *executor, uint32_t index);
 
+// The moment at which the plan used last has most alive in that memory, as text: "Add 'plus':
+// 64*N + 128". "" if there is no plan, or nothing in it.
+int32_t rt_executor_fullest(rt_executor *executor, uint32_t index, char *buffer, uint64_t size,
+                            ops_error *error);
 // Gives memory that no run uses back to the system.
 void rt_executor_shrink(rt_executor *executor);
 

@@ -43,7 +43,10 @@ static void run_rows(opsrt_session *session, int64_t count, opsrt_result **out_r
 
 static void plans_are_as_tight_as_can_be(void **state) {
   (void)state;
+  char text[200];
   opsrt_session *session = open_model("wide", cpu, (opsrt_session_options){0});
+  CHECK(opsrt_session_memory_fullest(session, 0, text, sizeof text, &error));
+  assert_string_equal(text, "");  // no plan yet
   for (int64_t n = 2; n <= kMaxRows; n += 2) {
     const uint64_t size = (uint64_t)n * kRowBytes;
     run_rows(session, n, NULL);
@@ -52,6 +55,9 @@ static void plans_are_as_tight_as_can_be(void **state) {
     assert_int_equal(host.planned, 7 * size);
     assert_int_equal(host.naive, 12 * size);
     assert_int_equal(host.arena_peak, host.planned);
+    // Seven tensors of float[N, 8] are alive while the sixth square is made.
+    CHECK(opsrt_session_memory_fullest(session, 0, text, sizeof text, &error));
+    expect_parts(text, (const char *const[]){"'square5'", ": 224*N", NULL});
     assert_int_equal(host.arena_reserved, host.planned);  // same_as_requested
   }
   // Each plan after the first one is that one's, with other numbers.

@@ -171,6 +171,14 @@ int32_t opsrt_session_memory(const opsrt_session *session, uint64_t index,
   return OPS_OK;
 }
 
+int32_t opsrt_session_memory_fullest(opsrt_session *session, uint64_t index, char *buffer,
+                                     uint64_t size, ops_error *error) {
+  if (index >= rt_executor_memory_count(session->executor))
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "memory %llu does not exist",
+                         (unsigned long long)index);
+  return rt_executor_fullest(session->executor, (uint32_t)index, buffer, size, error);
+}
+
 void opsrt_session_memory_shrink(opsrt_session *session) {
   rt_executor_shrink(session->executor);
 }

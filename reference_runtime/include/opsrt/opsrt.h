@@ -365,6 +365,11 @@ typedef struct opsrt_memory {
 uint64_t opsrt_session_memory_count(const opsrt_session *session);
 int32_t opsrt_session_memory(const opsrt_session *session, uint64_t index,
                              opsrt_memory *out_memory);
+// When the plan used last has most alive in memory `index`, and how that grows with the symbols
+// of the model's shapes: "Add 'plus': 64*N + 128" (bytes), cut at `size` - 1. "" without a
+// plan.
+int32_t opsrt_session_memory_fullest(opsrt_session *session, uint64_t index, char *buffer,
+                                     uint64_t size, ops_error *error);
 // Gives memory that no run uses back to the system. Any thread, at any time.
 void opsrt_session_memory_shrink(opsrt_session *session);
 

@@ -206,6 +206,10 @@ static int set_no_rewrites(cli_options *options, const char *name, const char *v
   return CLI_OK;
 }
 
+static int store_branch_threads(cli_options *options, const char *name, const char *value) {
+  return store_number(&options->branch_threads, name, value, 1, 256);
+}
+
 static int set_no_capture(cli_options *options, const char *name, const char *value) {
   (void)name, (void)value;
   options->no_capture = 1;
@@ -324,6 +328,7 @@ static const struct {
     {"--runs", "profile", 1, store_repeat, 0},
     {"--workers", MODELS, 1, store_workers, 0},
     {"--timeout", RUNS_OR_BENCH, 1, store_timeout, 0},
+    {"--branch-threads", RUNS_OR_BENCH EXPLAIN, 1, store_branch_threads, 0},
     {"--no-capture", RUNS_OR_BENCH EXPLAIN, 0, set_no_capture, 0},
     {"--warmup-shapes", RUNS_OR_BENCH EXPLAIN, 1, store_warmup, 1},
     {"--follow", "bench", 0, set_follow, 0},
@@ -426,6 +431,7 @@ static const char help_run[] =
     "  --timeout SECONDS     end a run that takes longer, and say which node it was at\n"
     "  --warmup-shapes SPEC  prepare for shapes before the first run: NAME=DIMxDIM…,NAME=…;\n"
     "                        a DIM may be a range 1-32, all ranges of a SPEC step together\n"
+    "  --branch-threads N    run up to N independent branches of the graph at once\n"
     "  --no-capture          do not record and replay what a device gets in each run\n"
     "  --level N             optimize: 0 not, 1 what keeps every bit, 2 fusions, 3 layouts of\n"
     "                        providers, too; 3 else\n"

@@ -115,6 +115,7 @@ void cli_session_options(const cli_options *options, opsrt_session_options *out_
       .no_fallback = options->no_fallback,
       .profile = options->profile || strcmp(options->command, "profile") == 0,
       .workers = (int32_t)options->workers,
+      .branch_threads = (int32_t)options->branch_threads,
       .no_capture = options->no_capture,
       .no_memory_reuse = options->no_reuse,
       .memory_maximum = options->memory_maximum,

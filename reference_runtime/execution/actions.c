@@ -88,8 +88,9 @@ static int32_t run_copy(rt_run *run, rt_segment *segment, uint32_t index, uint64
   const ops_arg *from = &segment->bindings[action->inputs[0]].arg;
   const ops_arg *to = &segment->bindings[action->outputs[0]].arg;
   const uint64_t size = segment->plan->buffers[action->outputs[0]].bytes;
-  run->copies++;
-  run->copied_bytes += size;
+  // Branches may copy at once.
+  __atomic_fetch_add(&run->copies, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&run->copied_bytes, size, __ATOMIC_RELAXED);
   if (!action->device) {
     if (size) memcpy(ops_tensor_data(&to->tensor), ops_tensor_data(&from->tensor), size);
     return OPS_OK;
@@ -185,7 +186,16 @@ int32_t rt_run_execute(rt_run *run, rt_segment *segment, uint32_t index, ops_err
   return status;
 }
 
+int32_t rt_run_step(rt_run *run, rt_segment *segment, uint32_t index, ops_error *error) {
+  const int32_t status = rt_interrupt_status(run->interrupt);
+  if (status == OPS_OK) return rt_run_issue(run, segment, index, error);
+  rt_interrupt_error(run->interrupt, status, "before it began", error);
+  rt_run_blame(&segment->plan->actions[index], error);
+  return status;
+}
+
 int32_t rt_run_actions(rt_run *run, rt_segment *segment, ops_error *error) {
+  if (rt_team_suits(run, segment)) return rt_team_run(run, segment, error);
   if (run->executor->options.profile) rt_run_note_segment(run, segment);
   rt_guard_arenas(run, segment);
   for (uint32_t i = 0; i < segment->plan->action_count; ++i) {
@@ -196,14 +206,8 @@ int32_t rt_run_actions(rt_run *run, rt_segment *segment, ops_error *error) {
       i = region->end - 1;
       continue;
     }
-    const int32_t status = rt_interrupt_status(run->interrupt);
-    if (status != OPS_OK) {
-      rt_interrupt_error(run->interrupt, status, "before it began", error);
-      rt_run_blame(&segment->plan->actions[i], error);
-      return status;
-    }
     rt_guard_begin(run, segment, i);
-    OPS_RETURN_IF_ERROR(rt_run_issue(run, segment, i, error));
+    OPS_RETURN_IF_ERROR(rt_run_step(run, segment, i, error));
     rt_guard_end(run, segment, i);
   }
   return OPS_OK;

@@ -38,6 +38,10 @@ static int32_t open_shared(rt_executor *executor, ops_error *error) {
       executor->place_list[executor->place_count++] = place;
   OPS_RETURN_IF_ERROR(rt_weights_create(executor->places, options->partition->views,
                                         &executor->weights, error));
+  if (options->branch_threads > 1) {
+    executor->pool = ops_pool_create(options->branch_threads);
+    if (!executor->pool) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "an executor");
+  }
   return open_streams(executor, error);
 }
 
@@ -138,6 +142,7 @@ void rt_executor_destroy(rt_executor *executor) {
     for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i) rt_stream_pool_destroy(executor->streams[i]);
     for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i) free(executor->lost[i]);
     for (uint32_t i = 0; i < RT_MAX_DEVICES; ++i) free(executor->capture_notes[i]);
+    ops_pool_destroy(executor->pool);
     rt_weights_destroy(executor->weights);
     if (executor->places) rt_places_finish(executor->places);
     free(executor->places);
@@ -173,6 +178,7 @@ static int32_t obtain(rt_run *run, rt_cached_plan **out_plan, ops_error *error) 
                                    .places = run->places,
                                    .fetch = rt_run_fetch,
                                    .context = run,
+                                   .parallel = options->branch_threads > 1,
                                    .no_reuse = options->no_reuse,
                                    .layouts = options->layouts};
   const uint64_t start_ns = options->profile ? rt_profile_now() : 0;

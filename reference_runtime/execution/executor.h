@@ -20,8 +20,9 @@ typedef struct rt_executor_options {
   uint32_t device_count;
   rt_profile *profile;  // NULL: none
   int32_t no_reuse;
-  int32_t no_capture;  // 1: devices get every action by itself
-  int32_t layouts;     // 1: activations in private layouts, see rt_plan_request
+  int32_t branch_threads;  // that run independent branches at once; 0 or 1: one by one
+  int32_t no_capture;      // 1: devices get every action by itself
+  int32_t layouts;         // 1: activations in private layouts, see rt_plan_request
   uint32_t max_plans;
   rt_memory_options memory;
 } rt_executor_options;

@@ -3,7 +3,7 @@
 // Inside an arena blocks follow each other without a gap, and their memory changes hands with
 // every action. AddressSanitizer is told: a kernel that reads a value after its end, or writes
 // behind it, is stopped in the act. Only memory that the host allocated, and only where each
-// action is over when the next begins. Nothing without the sanitizer.
+// action is over when the next begins, in one order. Nothing without the sanitizer.
 #include "execution/run.h"
 #include "memory/poison.h"
 
@@ -11,7 +11,8 @@
 
 static void *address_of(const rt_run *run, const rt_segment *segment, uint32_t place) {
   const rt_plan *plan = segment->plan;
-  if (!plan->synchronous || !rt_allocator_is_host(run->executor->places->allocators[place]))
+  if (!plan->synchronous || plan->successors ||
+      !rt_allocator_is_host(run->executor->places->allocators[place]))
     return NULL;
   for (uint32_t i = 0; i < plan->arena_count; ++i)
     if (plan->arenas[i].place == place) return rt_arena_address(&segment->instance->arenas[i]);

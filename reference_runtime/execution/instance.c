@@ -199,6 +199,10 @@ static int32_t init(rt_instance *instance, void *const *constants, rt_views *vie
   instance->arenas = rt_bump_new(bump, plan->arena_count, sizeof *instance->arenas);
   instance->bases = rt_bump_new(bump, plan->arena_count, sizeof *instance->bases);
   instance->events = rt_bump_new(bump, plan->action_count, sizeof *instance->events);
+  if (plan->successors) {
+    instance->pending = rt_bump_new(bump, plan->action_count, sizeof *instance->pending);
+    instance->ready = rt_bump_new(bump, plan->action_count, sizeof *instance->ready);
+  }
   if (bump->failed) return exhausted(error);
   OPS_RETURN_IF_ERROR(prepare(instance, own, out_prepares, error));
   OPS_RETURN_IF_ERROR(describe(instance, constants, views, error));

@@ -33,6 +33,8 @@ typedef struct rt_instance {
   rt_arena_block *arenas;  // by number of plan->arenas: what this run holds
   rt_arena_block *bases;   // likewise: where the bindings say that they are
   uint32_t *events;        // by action: number in the device's stream set
+  uint32_t *pending;       // by action: for team.c; NULL if the plan has no successors
+  uint32_t *ready;         // likewise
   uint64_t generation;     // changes with every address
   rt_region *regions;      // once `scanned`
   uint32_t region_count;

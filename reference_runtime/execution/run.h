@@ -10,6 +10,7 @@
 #include "execution/executor.h"
 #include "execution/interrupt.h"
 #include "execution/streams.h"
+#include "loader/parallel.h"
 
 struct rt_executor {
   rt_executor_options options;
@@ -20,6 +21,7 @@ struct rt_executor {
   rt_stream_pool *streams[RT_MAX_DEVICES];  // NULL: a synchronous provider
   char *lost[RT_MAX_DEVICES];               // NULL, or how the device was lost; under `mutex`
   char *capture_notes[RT_MAX_DEVICES];      // NULL, or why capturing failed; under `mutex`
+  ops_pool *pool;  // of the main graph: threads that run branches at once; NULL: one by one
   rt_executor ***bodies;                // by unit: NULL, or one executor for each of its bodies
   uint8_t used[RT_MAX_DEVICES];         // 1: by the graph or its bodies
   uint32_t place_list[RT_PLACE_COUNT];  // places that exist
@@ -98,6 +100,10 @@ struct ops_call {
 
 #define RT_NO_EVENT UINT32_MAX
 
+// ---- team.c: branches at once ----
+int rt_team_suits(const rt_run *run, const rt_segment *segment);
+int32_t rt_team_run(rt_run *run, rt_segment *segment, ops_error *error);
+
 // ---- capture.c ----
 void rt_executor_note_capture(rt_executor *executor, const rt_device *device, const char *text);
 
@@ -150,6 +156,8 @@ int32_t rt_run_rebind(rt_run *run, rt_segment *segment, ops_error *error);
 // ---- actions.c: issuing actions ----
 int32_t rt_run_actions(rt_run *run, rt_segment *segment, ops_error *error);
 int32_t rt_run_issue(rt_run *run, rt_segment *segment, uint32_t index, ops_error *error);
+// The same unless the run is to end.
+int32_t rt_run_step(rt_run *run, rt_segment *segment, uint32_t index, ops_error *error);
 // The kernel or copy alone, without waits, events and copies counted.
 int32_t rt_run_execute(rt_run *run, rt_segment *segment, uint32_t index, ops_error *error);
 // Makes the queue of `action`, or the host, wait for action `earlier`.

@@ -278,6 +278,7 @@ static void builder_finish(rt_builder *b) {
   free(b->late);
   free(b->last_reader);
   free(b->produced);
+  free(b->levels);
   free(b->inferred);
   free(b->assigned);
 }

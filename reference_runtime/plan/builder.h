@@ -26,6 +26,7 @@ typedef struct rt_builder {
   uint32_t block_count;
   ops_layout_choice *assigned;  // by unit: what it runs in; without layouts: plain
   uint32_t assigned_end;        // the first unit of which that is not known
+  uint32_t *levels;             // by action, or NULL: lifetimes count levels, not actions
 } rt_builder;
 
 #define RT_READ_AT_END UINT32_MAX
@@ -104,7 +105,17 @@ int32_t rt_builder_note_late(rt_builder *b, uint32_t buffer, ops_error *error);
 // Adds the action of a unit that the runtime runs itself.
 int32_t rt_builder_add_control(rt_builder *b, const rt_unit *unit, ops_error *error);
 
+// ---- parallel.c ----
+// Puts the actions in the order of levels, if branches may run at once; before memory is
+// planned.
+int32_t rt_builder_level(rt_builder *b, ops_error *error);
+// What follows what, given offsets.
+int32_t rt_builder_follow(rt_builder *b, ops_error *error);
+
 // ---- schedule.c ----
+// 1 if two buffers share bytes of an arena; if a's hold all of b's.
+int rt_buffer_overlaps(const rt_buffer *a, const rt_buffer *b);
+int rt_buffer_covers(const rt_buffer *a, const rt_buffer *b);
 // Lifetimes → offsets, and waits.
 int32_t rt_builder_schedule(rt_builder *b, ops_error *error);
 

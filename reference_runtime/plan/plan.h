@@ -109,7 +109,8 @@ typedef struct rt_plan_arena {
   rt_offsets_stats stats;  // stats.planned is its size
 } rt_plan_arena;
 
-// A block of an arena, by rt_buffer.block: in use from action `first` to action `last`, which
+// A block of an arena, by rt_buffer.block: in use from action `first` to action `last` (from
+// level to level where there are successors), which
 // is the number of actions if it stays to the end of the run. Size 0: nobody uses it.
 typedef struct rt_plan_block {
   uint64_t offset;
@@ -176,6 +177,11 @@ typedef struct rt_plan {
   uint32_t type_count;
   const uint32_t *places;  // as requested; NULL: all in host memory
   uint32_t place_count;
+  // Which actions follow action i: successors [first_successor[i], first_successor[i + 1]); and
+  // how many it follows. Any order that keeps to it computes the same. NULL: as they are.
+  const uint32_t *first_successor;
+  const uint32_t *successors;
+  const uint32_t *predecessors;
   uint32_t prepares;  // how many prepares building it took
   atomic_uint references;
   rt_bump bump;
@@ -199,6 +205,7 @@ typedef struct rt_plan_request {
   const uint32_t *places;
   rt_plan_fetch_fn fetch;
   void *context;
+  int32_t parallel;  // 1: where a plan allows it, actions are ordered by successors
   int32_t no_reuse;  // 1: no two buffers share memory
   // A plan of the same segment for other shapes, whose arenas are laid out again for these: the
   // symbolic plan. NULL: none.

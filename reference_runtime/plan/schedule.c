@@ -35,11 +35,12 @@ static void touch_actions(schedule *s) {
   const rt_plan *plan = s->plan;
   for (uint32_t i = 0; i < plan->action_count; ++i) {
     const rt_action *action = &plan->actions[i];
-    for (uint32_t k = 0; k < action->input_count; ++k) touch(s, action->inputs[k], i);
-    for (uint32_t k = 0; k < action->output_count; ++k) touch(s, action->outputs[k], i);
-    touch(s, action->workspace, i);
+    const uint32_t step = s->b->levels ? s->b->levels[i] : i;
+    for (uint32_t k = 0; k < action->input_count; ++k) touch(s, action->inputs[k], step);
+    for (uint32_t k = 0; k < action->output_count; ++k) touch(s, action->outputs[k], step);
+    touch(s, action->workspace, step);
     for (uint32_t k = 0; action->dims_outputs && k < action->output_count; ++k) {
-      touch(s, action->dims_outputs[k], i);
+      touch(s, action->dims_outputs[k], step);
       touch(s, action->dims_outputs[k], plan->action_count);  // read after the segment
     }
   }
@@ -201,13 +202,13 @@ static void need_accesses(waits *w, uint32_t buffer) {
   for (uint32_t q = 0; q < QUEUES; ++q) need(w, w->accesses[(size_t)buffer * QUEUES + q]);
 }
 
-static int overlaps(const rt_buffer *a, const rt_buffer *b) {
+int rt_buffer_overlaps(const rt_buffer *a, const rt_buffer *b) {
   return a->storage == RT_STORAGE_ARENA && b->storage == RT_STORAGE_ARENA &&
          a->place == b->place && a->offset < b->offset + b->bytes + b->padding &&
          b->offset < a->offset + a->bytes + a->padding;
 }
 
-static int covers(const rt_buffer *a, const rt_buffer *b) {
+int rt_buffer_covers(const rt_buffer *a, const rt_buffer *b) {
   return a->offset <= b->offset &&
          b->offset + b->bytes + b->padding <= a->offset + a->bytes + a->padding;
 }
@@ -222,9 +223,10 @@ static void need_memory(waits *w, uint32_t buffer) {
   for (uint32_t i = 0; i < w->owner_count; ++i) {
     const uint32_t owner = w->owners[i];
     const rt_buffer *other = &w->s->plan->buffers[owner];
-    const int shares = owner != buffer && overlaps(target, other);
+    const int shares = owner != buffer && rt_buffer_overlaps(target, other);
     if (shares) need_accesses(w, owner);
-    if (owner != buffer && !(shares && covers(target, other))) w->owners[kept++] = owner;
+    if (owner != buffer && !(shares && rt_buffer_covers(target, other)))
+      w->owners[kept++] = owner;
   }
   w->owner_count = kept;
   if (target->storage == RT_STORAGE_ARENA) w->owners[w->owner_count++] = buffer;
@@ -311,9 +313,11 @@ int32_t rt_builder_schedule(rt_builder *b, ops_error *error) {
   s.blocks = malloc(((size_t)b->block_count + 1) * sizeof *s.blocks);
   s.block_place = calloc((size_t)b->block_count + 1, sizeof *s.block_place);
   int32_t status = s.blocks && s.block_place ? OPS_OK : rt_builder_exhausted(error);
+  if (status == OPS_OK) status = rt_builder_level(b, error);
   if (status == OPS_OK) status = plan_memory(&s, error);
   b->plan->synchronous = !any_queue(b->plan);
   if (status == OPS_OK) status = plan_waits(&s, error);
+  if (status == OPS_OK) status = rt_builder_follow(b, error);
   free(s.blocks);
   free(s.block_place);
   return status;

@@ -84,6 +84,18 @@ def main():
                              node("Neg", "w", "y", "behind")],
          x, y, (), [value("w", ["N", 8])])
 
+    # Branches that fork and meet again at different depths, with values that live long, and
+    # in-place candidates whose other readers come at any time.
+    twigs, tips = [], ["x"]
+    for step in range(24):
+        left, right = tips[step * 7 % len(tips)], tips[step * 5 % len(tips)]
+        op = ("Add", "Relu", "Mul", "Tanh", "Sub", "Neg")[step % 6]
+        operands = f"{left} {right}" if op in ("Add", "Mul", "Sub") else left
+        twigs.append(node(op, operands, f"t{step}", f"twig{step}"))
+        tips = tips[-5:] + [f"t{step}"]
+    twigs.append(node("Sum", " ".join(tips), "y", "crown"))
+    save(folder, "twigs", twigs, x, y)
+
     # Six branches of three nodes, joined by sums.
     wide = []
     for branch in range(6):

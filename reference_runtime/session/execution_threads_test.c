@@ -100,6 +100,23 @@ static void run_together(opsrt_session *session, int64_t batches) {
   }
 }
 
+// The same bits with branches at once, by one run and by many.
+static void branches_compute_the_same_bits(void **state) {
+  (void)state;
+  static const test_provider *const sets[] = {reference, cpu};
+  static const char *const models[] = {"wide", "chain", "relay", "twigs"};
+  for (int p = 0; p < 2; ++p)
+    for (int m = 0; m < 4; ++m)
+      for (int apart = 0; apart < 2; ++apart) {
+        run_alone(models[m], sets[p]);
+        opsrt_session *session =
+            open_model(models[m], sets[p],
+                       (opsrt_session_options){.branch_threads = 4, .no_memory_reuse = apart});
+        run_together(session, kBatches);
+        opsrt_session_destroy(session);
+      }
+}
+
 static void threads_compute_the_same_bits(const char *model, const test_provider *providers) {
   run_alone(model, providers);
   opsrt_session *session = open_model(model, providers, (opsrt_session_options){0});
@@ -185,6 +202,7 @@ int main(void) {
       cmocka_unit_test(on_the_reference),
       cmocka_unit_test(on_the_cpu),
       cmocka_unit_test(on_a_device),
+      cmocka_unit_test(branches_compute_the_same_bits),
       cmocka_unit_test(on_two_devices_and_the_host),
       cmocka_unit_test(each_batch_size_is_prepared_once),
       cmocka_unit_test(nothing_is_prepared_after_warming_up),

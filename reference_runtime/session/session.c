@@ -141,6 +141,7 @@ static int32_t build(opsrt_session *session, const opsrt_session_options *option
       .device_count = session->device_count,
       .profile = session->profile,
       .no_reuse = options->no_memory_reuse,
+      .branch_threads = options->branch_threads,
       .no_capture = options->no_capture,
       .max_plans = options->max_plans ? options->max_plans : OPSRT_DEFAULT_MAX_PLANS,
       .layouts = options->level >= LEVEL_OF_LAYOUTS,

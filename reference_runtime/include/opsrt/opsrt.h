@@ -103,7 +103,11 @@ typedef struct opsrt_session_options {
   int32_t profile;           // 1: record a profile of every run
   int32_t workers;           // threads lent to kernels; 0: one per core
   int32_t no_memory_reuse;   // 1: every value has memory of its own (for finding bugs)
-  int32_t no_capture;        // 1: work is not captured and replayed where a device offers it
+  // Threads that run independent branches of the graph at once, where all of its kernels run on
+  // the calling thread; 0 or 1: node by node. Outputs are the same. Kernels share the workers:
+  // it pays for graphs of many small kernels that do not fill them.
+  int32_t branch_threads;
+  int32_t no_capture;  // 1: work is not captured and replayed where a device offers it
   uint32_t max_plans;  // execution plans kept, one per set of input shapes; 0: the default
   // 1: every operator that ONNX defines as a function is replaced by the function, not only
   // where no provider takes it: to compare the two, and to find which piece is wrong.

@@ -28,15 +28,21 @@ int32_t rt_run_allocate(rt_run *run, uint32_t place, uint64_t size, uint64_t ali
   return OPS_OK;
 }
 
+// Counts host memory that is not the arena's as the session's until the run ends.
+static int32_t charge(rt_run *run, uint64_t size, ops_error *error) {
+  OPS_RETURN_IF_ERROR(
+      rt_allocator_charge(run->executor->places->allocators[RT_PLACE_HOST], size, error));
+  run->charged += size;
+  return OPS_OK;
+}
+
 // Memory for an output, which is the caller's to free.
 static int32_t allocate_output(rt_run *run, uint32_t index, uint64_t size, uint64_t alignment,
                                void **out_memory, ops_error *error) {
   rt_allocator *host = run->executor->places->allocators[RT_PLACE_HOST];
   const char *name = run->executor->options.graph->output_names[index];
   if (alignment < RT_MEMORY_HOST_ALIGNMENT) alignment = RT_MEMORY_HOST_ALIGNMENT;
-  if (rt_allocator_charge(host, size, error) != OPS_OK)
-    return ops_error_prefix(error, "output '%s'", name);
-  run->charged += size;
+  if (charge(run, size, error) != OPS_OK) return ops_error_prefix(error, "output '%s'", name);
   if (posix_memalign(out_memory, alignment, size ? size : 1) == 0) return OPS_OK;
   *out_memory = NULL;
   rt_shortage shortage;
@@ -130,11 +136,13 @@ static int32_t adopt_memory(rt_run *run, const rt_buffer *buffer, rt_run_output 
     if (!output->lent) free(output->data);
     output->data = memory;
   } else if (leaves) {
+    OPS_RETURN_IF_ERROR(charge(run, output->size, error));
     free(run->outputs[buffer->index].data);
     run->outputs[buffer->index].data = output->data;
   } else if (!output->lent) {
     rt_run_memory *entry = rt_bump_new(&run->bump, 1, sizeof *entry);
     if (!entry) return exhausted(error);
+    OPS_RETURN_IF_ERROR(charge(run, output->size, error));
     *entry = (rt_run_memory){.next = run->memory, .block.memory = output->data};
     run->memory = entry;
   }

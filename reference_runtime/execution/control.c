@@ -144,7 +144,9 @@ static int32_t loop_init(loop *l, ops_error *error) {
   l->stacks = calloc((size_t)l->scans + 1, sizeof *l->stacks);
   if (!l->stacks) return exhausted(error);
   for (uint32_t i = 0; i < l->scans; ++i)
-    l->stacks[i] = (rt_stack){.name = graph->output_names[1 + l->states + i], .total = -1};
+    l->stacks[i] = (rt_stack){.name = graph->output_names[1 + l->states + i],
+                              .host = rt_control_host(l->control),
+                              .total = -1};
   for (uint32_t i = 0; i < l->states; ++i) {
     const ops_arg state = rt_control_operand(l->control, 2 + i);
     if (state.kind == OPS_ARG_ABSENT)

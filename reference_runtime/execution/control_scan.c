@@ -194,8 +194,9 @@ static int32_t scan_init(scan *s, ops_error *error) {
   if (!s->stacks || !ops_checked_count((int64_t[]){s->batch, s->length}, 2, &slots))
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "the outputs of a Scan");
   for (uint32_t i = 0; i < graph->output_count; ++i)
-    s->stacks[i] =
-        (rt_stack){.name = graph->output_names[i], .total = i < s->states ? s->batch : slots};
+    s->stacks[i] = (rt_stack){.name = graph->output_names[i],
+                              .host = rt_control_host(s->control),
+                              .total = i < s->states ? s->batch : slots};
   return OPS_OK;
 }
 

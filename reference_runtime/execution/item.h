@@ -80,6 +80,11 @@ int32_t rt_control_bool(const rt_control *control, const ops_arg *arg, const cha
 int32_t rt_control_deliver(const rt_control *control, uint32_t index, rt_run_output *output,
                            ops_error *error);
 
+// What counts the host memory that control flow allocates.
+static inline rt_allocator *rt_control_host(const rt_control *control) {
+  return control->run->executor->places->allocators[RT_PLACE_HOST];
+}
+
 int32_t rt_control_scan(rt_control *control, ops_error *error);
 
 #endif  // RT_EXECUTION_ITEM_H_

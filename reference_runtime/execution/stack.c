@@ -25,6 +25,7 @@ void rt_stack_finish(rt_stack *stack) {
   for (int64_t i = 0; i < stack->string_capacity; ++i) ops_value_release(stack->strings[i]);
   free(stack->strings);
   free(stack->data);
+  if (stack->host) rt_allocator_discharge(stack->host, stack->capacity);
   *stack = (rt_stack){0};
 }
 
@@ -66,11 +67,16 @@ static int32_t reserve(rt_stack *stack, int64_t slots, ops_error *error) {
   if (stack->data && need <= stack->capacity) return OPS_OK;
   if (stack->total < 0 && need < 2 * stack->capacity) need = 2 * stack->capacity;
   void *grown = NULL;
-  if (posix_memalign(&grown, RT_MEMORY_HOST_ALIGNMENT, need ? need : 1) != 0)
+  if (rt_allocator_charge(stack->host, need, error) != OPS_OK)
+    return ops_error_prefix(error, "scan output '%s'", stack->name);
+  if (posix_memalign(&grown, RT_MEMORY_HOST_ALIGNMENT, need ? need : 1) != 0) {
+    rt_allocator_discharge(stack->host, need);
     return exhausted(stack, error);
+  }
   if (stack->capacity) memcpy(grown, stack->data, stack->capacity);
   memset((char *)grown + stack->capacity, 0, (need ? need : 1) - stack->capacity);
   free(stack->data);
+  rt_allocator_discharge(stack->host, stack->capacity);
   stack->data = grown;
   stack->capacity = need;
   return OPS_OK;
@@ -210,6 +216,7 @@ static int32_t give_tensor(rt_stack *stack, int64_t slots, int64_t axis, rt_run_
   OPS_RETURN_IF_ERROR(bytes_of(stack, slots, &output->size, error));
   OPS_RETURN_IF_ERROR(reserve(stack, slots, error));
   output->data = stack->data;
+  rt_allocator_discharge(stack->host, stack->capacity);
   stack->data = NULL;
   stack->capacity = 0;
   if (axis == 0 || output->size == 0) return OPS_OK;

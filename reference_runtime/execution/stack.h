@@ -8,10 +8,11 @@
 #include "execution/executor.h"
 
 typedef struct rt_stack {
-  const char *name;  // of the output, for messages
-  int64_t total;     // slots, if their number is known before; else -1
-  int64_t count;     // slots so far
-  int32_t started;   // 1: the fields below are those of the first slice
+  const char *name;    // of the output, for messages
+  rt_allocator *host;  // what `data` counts against
+  int64_t total;       // slots, if their number is known before; else -1
+  int64_t count;       // slots so far
+  int32_t started;     // 1: the fields below are those of the first slice
   int32_t kind;
   int32_t type;
   int32_t rank;
@@ -19,7 +20,7 @@ typedef struct rt_stack {
   int64_t elements;      // of a slice
   uint64_t slice_bytes;  // 0: a slice does not begin on a byte
   char *data;
-  uint64_t capacity;
+  uint64_t capacity;    // bytes, all of them charged
   ops_value **strings;  // kind STRINGS: by slot
   int64_t string_capacity;
 } rt_stack;

@@ -218,6 +218,38 @@ static void a_model_cannot_take_more_than_the_maximum(void **state) {
   opsrt_session_destroy(session);
 }
 
+// A loop that piles up more than the maximum ends there, whatever number of trips it wants.
+static void a_loop_cannot_take_more_than_the_maximum(void **state) {
+  (void)state;
+  const opsrt_session_options options = {.memory_maximum = 1u << 20};
+  opsrt_session *session = open_model("pile", cpu, options);
+  rows x;
+  rows_fill(&x, 8, 1, 1);
+  static const int64_t counts[] = {4, (int64_t)1 << 30, INT64_MAX};
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
+    const int64_t trips = counts[i];
+    opsrt_value inputs[2] = {
+        rows_value(&x, "x"),
+        {.name = "trips", .type = OPS_TYPE_INT64, .data = &trips, .size = sizeof trips}};
+    opsrt_result *result = NULL;
+    ops_error error = OPS_ERROR_INIT;
+    const int32_t status = opsrt_session_run(session, inputs, 2, &result, &error);
+    if (trips == 4) {
+      assert_int_equal(status, OPS_OK);
+      assert_int_equal(opsrt_result_output(result, 0)->size, 4 * 8 * kRowBytes);
+    } else {
+      assert_int_equal(status, OPS_ERROR_OUT_OF_MEMORY);
+      expect_parts(error.message,
+                   (const char *const[]){"scan output 'slice'", "at most 1048576",
+                                         "--memory-maximum", NULL});
+    }
+    opsrt_result_destroy(result);
+    assert_true(memory_of(session, 0).bytes_peak <= 1u << 20);
+    assert_int_equal(memory_of(session, 0).bytes_in_use, memory_of(session, 0).arena_reserved);
+  }
+  opsrt_session_destroy(session);
+}
+
 static void memory_goes_back_when_asked(void **state) {
   (void)state;
   opsrt_session *session = open_model(
@@ -271,6 +303,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(threads_share_the_arena),
       cmocka_unit_test(ten_thousand_runs_leave_memory_flat),
       cmocka_unit_test(a_model_cannot_take_more_than_the_maximum),
+      cmocka_unit_test(a_loop_cannot_take_more_than_the_maximum),
       cmocka_unit_test(memory_goes_back_when_asked),
       cmocka_unit_test(an_unknown_strategy_is_refused),
   };

@@ -96,6 +96,16 @@ def main():
     twigs.append(node("Sum", " ".join(tips), "y", "crown"))
     save(folder, "twigs", twigs, x, y)
 
+    # As many copies of -x as trips says, stacked.
+    body = helper.make_graph([node("Neg", "x", "slice", "turned"), node("Identity", "go_on", "more", "again")], "body",
+                             [helper.make_tensor_value_info("i", onnx.TensorProto.INT64, []),
+                              helper.make_tensor_value_info("go_on", onnx.TensorProto.BOOL, [])],
+                             [helper.make_tensor_value_info("more", onnx.TensorProto.BOOL, []),
+                              value("slice", ["N", 8])])
+    save(folder, "pile", [node("Loop", "trips yes", "y", "the_pile", body=body)],
+         x + [helper.make_tensor_value_info("trips", onnx.TensorProto.INT64, [])], [value("y", ["T", "N", 8])],
+         [numpy_helper.from_array(np.array(True), "yes")])
+
     # Six branches of three nodes, joined by sums.
     wide = []
     for branch in range(6):

@@ -3,9 +3,13 @@
 // Conv of float in one to three spatial dimensions: depthwise ones in loops of this provider
 // (conv_depthwise.c), 3x3 taps with channels last where it pays by Winograd's algorithm
 // (conv_winograd.c), all others by oneDNN's direct convolutions.
+#include <ops_support/checked.h>
+#include <string.h>
+
 #include "conv_depthwise.h"
 #include "conv_shared.h"
 #include "conv_winograd.h"
+#include "nd.h"
 #include "ops_table.h"
 
 typedef struct conv_kernel {
@@ -19,6 +23,9 @@ typedef struct conv_prepared {
   int is_depthwise, is_winograd;
   cpu_depthwise depthwise;
   cpu_winograd winograd;
+  // 1: Y lies where the residual does, which is added last: it is saved in the workspace.
+  int saves_residual;
+  uint64_t saved;  // where there, in bytes
 } conv_prepared;
 
 static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *out_claim) {
@@ -69,8 +76,8 @@ static int32_t try_winograd(ops_kernel *kernel, const cpu_dnnl_conv *desc, conv_
   return OPS_OK;
 }
 
-static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
-                       ops_prepared *prepared, ops_prepare_reply *reply, ops_error *error) {
+static int32_t plan(ops_kernel *kernel, const ops_prepare_request *request,
+                    ops_prepared *prepared, ops_prepare_reply *reply, ops_error *error) {
   cpu_conv_kernel *conv = (cpu_conv_kernel *)kernel;
   conv_prepared *own = (conv_prepared *)prepared;
   cpu_window window = conv->window;
@@ -98,6 +105,27 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
   return OPS_OK;
 }
 
+static int is_overwritten(const ops_prepare_request *request, int32_t input) {
+  for (uint64_t i = 0; i < request->alias_count; ++i)
+    if (OPS_AT(ops_alias, request->aliases, request->alias_stride, i)->input == input) return 1;
+  return 0;
+}
+
+static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
+                       ops_prepared *prepared, ops_prepare_reply *reply, ops_error *error) {
+  conv_prepared *own = (conv_prepared *)prepared;
+  OPS_RETURN_IF_ERROR(plan(kernel, request, prepared, reply, error));
+  const int32_t residual = own->base.base.rest.residual;
+  if (residual < 0 || !is_overwritten(request, residual)) return OPS_OK;
+  const uint64_t bytes = (uint64_t)own->base.count * sizeof(float);
+  if (!ops_checked_align(reply->workspace_size, 64, &own->saved) ||
+      !ops_checked_add(own->saved, bytes, &reply->workspace_size))
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "cpu: workspace too large");
+  reply->workspace_alignment = 64;
+  own->saves_residual = 1;
+  return OPS_OK;
+}
+
 // Depthwise convolutions have loops of their own for plain tensors, which need no reorders.
 static void layouts(const ops_kernel *kernel, const ops_prepare_request *request,
                     cpu_layouts *layouts) {
@@ -118,8 +146,8 @@ static void run_winograd(const conv_prepared *own, const ops_execute_request *re
   cpu_conv_finish(&own->base.base.base, request);
 }
 
-static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
-                       ops_error *error) {
+static int32_t run(const ops_prepared *prepared, const ops_execute_request *request,
+                   ops_error *error) {
   const conv_prepared *own = (const conv_prepared *)prepared;
   if (own->is_winograd) {
     run_winograd(own, request);
@@ -131,6 +159,27 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
                     cpu_out_data(request, 0), cpu_workspace(request));
   cpu_conv_finish(prepared, request);
   return OPS_OK;
+}
+
+// X, W, B and what a chain takes.
+#define MAX_INPUTS 6
+
+static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
+                       ops_error *error) {
+  const conv_prepared *own = (const conv_prepared *)prepared;
+  ops_arg inputs[MAX_INPUTS];
+  if (!own->saves_residual || request->input_count > MAX_INPUTS)
+    return run(prepared, request, error);
+  memcpy(inputs, request->inputs, request->input_count * sizeof *inputs);
+  ops_tensor *residual = &inputs[own->base.base.rest.residual].tensor;
+  char *saved = (char *)cpu_workspace(request) + own->saved;
+  cpu_copy_bytes(prepared->kernel->device, saved, ops_tensor_data(residual),
+                 own->base.count * (int64_t)sizeof(float));
+  residual->memory = saved;
+  residual->byte_offset = 0;
+  ops_execute_request with_saved = *request;
+  with_saved.inputs = inputs;
+  return run(prepared, &with_saved, error);
 }
 
 const cpu_op cpu_conv_op = {.kernel_size = sizeof(conv_kernel),

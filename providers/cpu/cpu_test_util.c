@@ -244,10 +244,15 @@ static int32_t prepare(test_run *run, const ops_operand *inputs, const int32_t *
   ops_output_info infos[TEST_ARGUMENTS];
   for (uint64_t i = 0; i < run->output_count; ++i)
     infos[i] = (ops_output_info){.struct_size = sizeof infos[i]};
+  const ops_alias alias = {
+      .struct_size = sizeof alias, .input = run->in_place - 1, .flags = OPS_ALIAS_MAY};
   const ops_prepare_request request = {.struct_size = sizeof request,
                                        .inputs = inputs,
                                        .input_count = run->input_count,
                                        .input_stride = sizeof *inputs,
+                                       .aliases = run->in_place ? &alias : NULL,
+                                       .alias_count = run->in_place ? 1 : 0,
+                                       .alias_stride = sizeof alias,
                                        .output_layouts = run->output_layouts};
   ops_prepare_reply reply = {.struct_size = sizeof reply,
                              .outputs = infos,
@@ -372,6 +377,12 @@ int32_t test_execute(const test_run *run, test_tensor *outputs, ops_error *error
   for (uint64_t i = 0; i < run->output_count; ++i) {
     out[i] = make_arg(&outputs[i]);
     memset(outputs[i].data, 0xa5, out[i].tensor.byte_size);
+  }
+  if (run->in_place) {
+    ops_tensor *shared = &in[run->in_place - 1].tensor;
+    assert_int_equal(shared->byte_size, out[0].tensor.byte_size);
+    memcpy(outputs[0].data, shared->memory, shared->byte_size);
+    shared->memory = outputs[0].data;
   }
   if (run->workspace_size > 0) {
     workspace = aligned_alloc(64, (run->workspace_size + 63) / 64 * 64);

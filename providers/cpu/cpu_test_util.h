@@ -114,6 +114,7 @@ typedef struct test_run {
   uint64_t workspace_size;
   void *constants;                 // what the kernel may keep pointers to
   const uint32_t *output_layouts;  // what prepare asks for; NULL: all plain
+  int32_t in_place;                // output 0 lies where input in_place - 1 does; 0: nowhere
 } test_run;
 
 // Claims, creates and prepares. A NULL input is absent. `types` are those of the outputs. On

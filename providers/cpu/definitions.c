@@ -411,7 +411,7 @@ static const ops_kernel_def kKernels[] = {
          INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)), OUTPUTS(IN("Y", F32)),
          ABSORBS(2)),
     TRANSFORMED("Conv", 1, 0, conv, INPUTS(IN("X", F32), IN("W", F32), OPTIONAL("B", F32)),
-                OUTPUTS(IN("Y", F32)), ABSORBS(2)),
+                OUTPUTS(IN("Y", F32)), ABSORBS(2), IN_PLACE(MAY_ALIAS(3))),
     OWN("MatMul", 1, 0, matmul, INPUTS(IN("A", F32), IN("B", F32)), OUTPUTS(IN("Y", F32)),
         ABSORBS(3)),
     OWN("RNN", 1, 0, recurrent, RECURRENT(F32)),

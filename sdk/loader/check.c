@@ -142,9 +142,12 @@ static void check_aliases(findings *all, const char *owner, const ops_kernel_def
   if (!check_array(all, owner, "aliases", def->aliases, def->alias_count, def->alias_stride,
                    sizeof *def->aliases))
     return;
+  // Operands of post-operations follow the own inputs; a binary one has one, others bounds.
+  const uint64_t input_count =
+      def->input_count + (def->post_op_count ? 2 * (uint64_t)def->max_post_ops : 0);
   for (uint64_t i = 0; i < def->alias_count; ++i) {
     const ops_alias_def *alias = OPS_AT(ops_alias_def, def->aliases, def->alias_stride, i);
-    if (alias->input < 0 || (uint64_t)alias->input >= def->input_count || alias->output < 0 ||
+    if (alias->input < 0 || (uint64_t)alias->input >= input_count || alias->output < 0 ||
         (uint64_t)alias->output >= def->output_count)
       report(all, OPS_ERROR_INVALID_ARGUMENT, "%saliases[%llu]: no input %d or no output %d",
              owner, (unsigned long long)i, alias->input, alias->output);

@@ -97,7 +97,7 @@ typedef struct ops_arg_def {
 
 typedef struct ops_alias_def {
   uint64_t struct_size;
-  int32_t input;
+  int32_t input;  // of the node: operands of post-operations follow the own inputs
   int32_t output;
   uint32_t flags;
   uint32_t reserved;  // 0

@@ -63,8 +63,8 @@ static int32_t apply_option(ops_instance *instance, ops_key_value option, ops_er
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "option 'memory_bytes': 0, expected at least 1");
   }
-  return ops_error_set(
-      error, OPS_ERROR_INVALID_ARGUMENT,
+  return ops_error_set_cause(
+      error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_UNKNOWN_OPTION,
       "unknown option '%.*s'; mynpu knows delay_us, memory_bytes, fail_op, fail_from and ops",
       OPS_STR_FMT(option.key));
 }

@@ -84,7 +84,7 @@ static void delay(uint64_t ns) {
 
 static int32_t give_failure(const ops_error *failure, ops_error *error) {
   if (failure->code == OPS_OK) return OPS_OK;
-  return ops_error_set(error, failure->code, "%s", failure->message);
+  return ops_error_copy(error, failure->code, failure);
 }
 
 // ---- Points ----

@@ -137,8 +137,7 @@ static void run_range(void *context, int64_t begin, int64_t end, int32_t worker)
     const int32_t status = run_piece(run, (int32_t)i, &own);
     if (status == OPS_OK || !atomic_compare_exchange_strong(&run->status, &ok, status))
       continue;
-    ops_error_set(run->error, status, "%s", own.message);
-    if (run->error) run->error->vendor_code = own.vendor_code;
+    ops_error_copy(run->error, status, &own);
   }
 }
 

@@ -35,12 +35,13 @@ struct ops_prepared {
 
 static int32_t write_error(ops_error *error, int32_t status, const char *prefix,
                            const char *format, va_list arguments) {
-  if (error == NULL || error->struct_size < sizeof *error) return status;
+  if (error == NULL || error->struct_size < offsetof(ops_error, cause)) return status;
   size_t room = sizeof error->message;
   int used = snprintf(error->message, room, "%s", prefix);
   if (used >= 0 && (size_t)used < room)
     vsnprintf(error->message + used, room - (size_t)used, format, arguments);
   error->code = status;
+  if (error->struct_size >= sizeof *error) error->cause = 0;
   error->vendor_code = 0;
   error->message_size = (uint32_t)strlen(error->message);
   return status;

@@ -46,10 +46,11 @@ static int32_t follow(bench *bench, double load_seconds, ops_error *error) {
     char *end = NULL;
     const long count = strtol(line, &end, 10);
     if (end == line || *end != '\n' || count < 1 || count > LARGEST_COUNT)
-      return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                           "standard input: expected a line with a count from 1 to %d, found "
-                           "'%.*s'",
-                           LARGEST_COUNT, (int)strcspn(line, "\n"), line);
+      return ops_error_set_cause(
+          error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_USAGE,
+          "standard input: expected a line with a count from 1 to %d, found "
+          "'%.*s'",
+          LARGEST_COUNT, (int)strcspn(line, "\n"), line);
     OPS_RETURN_IF_ERROR(answer(bench, count, error));
   }
   return OPS_OK;
@@ -106,5 +107,5 @@ int cli_bench(const cli_options *options) {
   opsrt_result_destroy(bench.result);
   opsrt_session_destroy(bench.session);
   cli_inputs_finish(&inputs);
-  return status == OPS_OK ? CLI_OK : cli_fail("%s", error.message);
+  return status == OPS_OK ? CLI_OK : cli_report(&error);
 }

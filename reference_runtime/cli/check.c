@@ -11,7 +11,7 @@ int cli_check(const cli_options *options) {
   if (options->plain_count != 1)
     return cli_fail("check takes one model; see opsrun check --help");
   const opsrt_model_source source = {.path = options->model};
-  if (opsrt_model_check(&source, &error) != OPS_OK) return cli_fail("%s", error.message);
+  if (opsrt_model_check(&source, &error) != OPS_OK) return cli_report(&error);
   printf("%s: sound\n", options->model);
   return CLI_OK;
 }

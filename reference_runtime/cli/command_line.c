@@ -4,19 +4,37 @@
 // that know it, and the function that stores it.
 #include "cli/command_line.h"
 
+#include <ops_support/cause.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int cli_fail(const char *format, ...) {
-  va_list args;
-  fputs("opsrun: ", stderr);
-  va_start(args, format);
+static int fail(int32_t cause, const char *format, va_list args) {
+  fprintf(stderr, "opsrun: " CLI_CODE_FORMAT ": ", cause);
   vfprintf(stderr, format, args);
-  va_end(args);
   fputc('\n', stderr);
   return CLI_FAILED;
+}
+
+int cli_fail(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fail(OPS_CAUSE_USAGE, format, args);
+  va_end(args);
+  return CLI_FAILED;
+}
+
+int cli_fail_cause(int32_t cause, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fail(cause, format, args);
+  va_end(args);
+  return CLI_FAILED;
+}
+
+int cli_report(const ops_error *error) {
+  return cli_fail_cause(ops_error_cause(error)->number, "%s", error->message);
 }
 
 typedef int (*store_fn)(cli_options *options, const char *name, const char *value);
@@ -283,6 +301,12 @@ static int set_list_passes(cli_options *options, const char *name, const char *v
   return CLI_OK;
 }
 
+static int set_errors(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->errors = 1;
+  return CLI_OK;
+}
+
 static int set_help(cli_options *options, const char *name, const char *value) {
   (void)name, (void)value;
   options->help = 1;
@@ -341,6 +365,7 @@ static const struct {
     {"--no-rewrites", MODELS, 0, set_no_rewrites, 0},
     {"--freeze-initializers", MODELS, 0, set_freeze_initializers, 0},
     {"-o", "optimize", 1, store_output, 0},
+    {"--errors", "explain", 0, set_errors, 0},
     {"--list-passes", "optimize", 0, set_list_passes, 0},
     {"--help", ALL, 0, set_help, 0},
     {"-h", ALL, 0, set_help, 0},
@@ -515,6 +540,8 @@ static const char help_optimize[] =
 
 static const char help_explain[] =
     "usage: opsrun explain MODEL [option]…\n"
+    "       opsrun explain OPS-E0012\n"
+    "       opsrun explain --errors\n"
     "\n"
     "Prints the time of each phase of loading and of each pass of the optimizer, what each "
     "pass "
@@ -523,6 +550,10 @@ static const char help_explain[] =
     "layouts\n"
     "of activations, and the memory that is planned. Every pass is proven, which the time of "
     "optimizing includes.\n"
+    "\n"
+    "Given the code of an error, prints its cause, how to find it and how to fix it; --errors "
+    "prints\n"
+    "all of them.\n"
     "\n"
     "Options are those of opsrun optimize but -o, and --no-memory-reuse, --memory-maximum and\n"
     "--warmup-shapes, which says for what shapes memory is planned.\n"
@@ -552,6 +583,7 @@ static const char help_all[] =
     "  bench MODEL       time a model\n"
     "  optimize MODEL    write a model as the optimizer leaves it\n"
     "  explain MODEL     print what the optimizer did, and who runs what\n"
+    "  explain OPS-E…    print what an error means, and what to do\n"
     "  check MODEL       check a model\n"
     "  providers [LIB]…  print the devices and kernels of providers\n"
     "\n"

@@ -14,6 +14,9 @@
 #define CLI_MAX_WARMUP_INPUTS 32u  // named by one of them
 #define CLI_DEFAULT_LEVEL 3        // of optimization
 
+// How people see the number of a cause.
+#define CLI_CODE_FORMAT "OPS-E%04d"
+
 // Exit codes.
 #define CLI_OK 0
 #define CLI_FAILED 2
@@ -68,6 +71,7 @@ typedef struct cli_options {
   int freeze_initializers;
   int log_level;  // OPS_LOG_…
   int list_passes;
+  int errors;
   int help;
 } cli_options;
 
@@ -85,7 +89,11 @@ int cli_explain(const cli_options *options);
 int cli_check(const cli_options *options);
 int cli_providers(const cli_options *options);
 
-// One line on stderr, and CLI_FAILED.
+// One line on stderr, with the code of the error, and CLI_FAILED: for a wrong command line, for
+// any cause of the catalogue, and for an error that a call has filled.
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int cli_fail_cause(int32_t cause, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+int cli_report(const ops_error *error);
 
 #endif  // RT_CLI_COMMAND_LINE_H_

@@ -61,6 +61,8 @@ int main(int argc, char **argv) {
   settle_process();
   const int code = dispatch(argc, argv);
   if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-  return code != CLI_OK ? code
-                        : cli_fail("standard output cannot be written: %s", strerror(errno));
+  return code != CLI_OK
+             ? code
+             : cli_fail_cause(OPS_CAUSE_FILE_UNWRITABLE,
+                              "standard output cannot be written: %s", strerror(errno));
 }

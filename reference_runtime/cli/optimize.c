@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/errors.h"
 #include "cli/inputs.h"
 #include "cli/output.h"
 
@@ -46,8 +47,11 @@ int cli_optimize(const cli_options *options) {
     return cli_fail("optimize takes one model; see opsrun optimize --help");
   if (!options->output)
     return cli_fail("optimize needs -o OUT, the file that receives the model");
-  return optimize(options, &error) == OPS_OK ? CLI_OK : cli_fail("%s", error.message);
+  return optimize(options, &error) == OPS_OK ? CLI_OK : cli_report(&error);
 }
+
+// The code of what could not be fused is that of the condition that failed.
+#define NEAR_MISSES "near misses (OPS-E0052)"
 
 // ---- explain --------------------------------------------------------------------------------
 
@@ -74,15 +78,19 @@ static void print_notes(const opsrt_session *session, int hit, const char *title
 int cli_explain(const cli_options *options) {
   opsrt_session *session = NULL;
   ops_error error = OPS_ERROR_INIT;
+  if (options->errors) {
+    cli_print_catalogue();
+    return CLI_OK;
+  }
   if (options->plain_count != 1)
-    return cli_fail("explain takes one model; see opsrun explain --help");
-  if (cli_open_session(options, &session, &error) != OPS_OK)
-    return cli_fail("%s", error.message);
+    return cli_fail("explain takes one model or one code; see opsrun explain --help");
+  if (cli_is_code(options->model)) return cli_explain_code(options->model);
+  if (cli_open_session(options, &session, &error) != OPS_OK) return cli_report(&error);
   printf("load\n");
   cli_print_load(session, stdout);
   print_passes(session);
   print_notes(session, 1, "rewritten");
-  print_notes(session, 0, "near misses");
+  print_notes(session, 0, NEAR_MISSES);
   printf("placement\n");
   cli_print_placement(session);
   cli_print_capture(session);

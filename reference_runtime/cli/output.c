@@ -72,8 +72,9 @@ static int32_t stage(const char *directory, const opsrt_value *value, output_fil
 int32_t cli_check_target(const char *path, ops_error *error) {
   struct stat about;
   if (stat(path, &about) != 0 || S_ISREG(about.st_mode)) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_IO,
-                       "'%s' is there already and is not a file; name another place", path);
+  return ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNWRITABLE,
+                             "'%s' is there already and is not a file; name another place",
+                             path);
 }
 
 static int32_t write_all(const char *directory, const opsrt_result *result, output_file *files,
@@ -85,8 +86,8 @@ static int32_t write_all(const char *directory, const opsrt_result *result, outp
     OPS_RETURN_IF_ERROR(cli_check_target(files[i].path, error));
   for (uint64_t i = 0; i < count; ++i)
     if (rename(files[i].staged, files[i].path) != 0)
-      return ops_error_set(error, OPS_ERROR_IO, "'%s' cannot be written: %s", files[i].path,
-                           strerror(errno));
+      return ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNWRITABLE,
+                                 "'%s' cannot be written: %s", files[i].path, strerror(errno));
   return OPS_OK;
 }
 
@@ -99,11 +100,12 @@ int32_t cli_write_outputs(const char *directory, const opsrt_result *result, ops
   struct stat about;
   int32_t status = OPS_OK;
   if (!made && reason != EEXIST)
-    status = ops_error_set(error, OPS_ERROR_IO, "folder '%s' cannot be made: %s; name another",
-                           directory, strerror(reason));
+    status = ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNWRITABLE,
+                                 "folder '%s' cannot be made: %s; name another", directory,
+                                 strerror(reason));
   else if (stat(directory, &about) != 0 || !S_ISDIR(about.st_mode))
-    status =
-        ops_error_set(error, OPS_ERROR_IO, "'%s' is not a folder; name another", directory);
+    status = ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNWRITABLE,
+                                 "'%s' is not a folder; name another", directory);
   if (status == OPS_OK) status = write_all(directory, result, files, error);
   for (uint64_t i = 0; i < count; ++i) {
     if (status != OPS_OK && files[i].staged) unlink(files[i].staged);

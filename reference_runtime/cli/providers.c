@@ -69,7 +69,7 @@ int cli_providers(const cli_options *options) {
     opsrt_provider *provider = NULL;
     const opsrt_provider_spec spec = {.name = names[i]};
     if (opsrt_provider_open(&spec, NULL, &provider, &error) != OPS_OK)
-      return cli_fail("%s", error.message);
+      return cli_report(&error);
     print_provider(provider);
     opsrt_provider_close(provider);
   }

@@ -33,15 +33,17 @@ static int32_t write_files(const cli_options *options, opsrt_session *session,
     const int length =
         snprintf(staged, sizeof staged, "%s.%ld.staged", options->profile, (long)getpid());
     if (length < 0 || (size_t)length >= sizeof staged)
-      return ops_error_set(error, OPS_ERROR_IO, "--profile: the name is too long");
+      return ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNWRITABLE,
+                                 "--profile: the name is too long");
     OPS_RETURN_IF_ERROR(cli_check_target(options->profile, error));
     OPS_RETURN_IF_ERROR(opsrt_session_profile_write(session, staged, error));
   }
   if (options->output_dir) status = cli_write_outputs(options->output_dir, result, error);
   if (!options->profile) return status;
   if (status == OPS_OK && rename(staged, options->profile) != 0)
-    status = ops_error_set(error, OPS_ERROR_IO, "profile '%s' cannot be written: %s",
-                           options->profile, strerror(errno));
+    status = ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNWRITABLE,
+                                 "profile '%s' cannot be written: %s", options->profile,
+                                 strerror(errno));
   if (status != OPS_OK) unlink(staged);
   return status;
 }
@@ -73,5 +75,5 @@ int cli_run(const cli_options *options) {
   opsrt_result_destroy(result);
   opsrt_session_destroy(session);
   cli_inputs_finish(&inputs);
-  return status == OPS_OK ? CLI_OK : cli_fail("%s", error.message);
+  return status == OPS_OK ? CLI_OK : cli_report(&error);
 }

@@ -79,10 +79,11 @@ static int32_t parse(const char *text, shapes *out_shapes, ops_error *error) {
     good = parse_shape(&at, out_shapes);
   }
   if (good && *at == 0) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                       "--warmup-shapes '%s': expected NAME=DIMxDIM…,NAME=… with numbers or "
-                       "ranges FIRST-LAST of one length, up to %d; stopped at '%s'",
-                       text, MAX_STEPS, at);
+  return ops_error_set_cause(
+      error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_USAGE,
+      "--warmup-shapes '%s': expected NAME=DIMxDIM…,NAME=… with numbers or "
+      "ranges FIRST-LAST of one length, up to %d; stopped at '%s'",
+      text, MAX_STEPS, at);
 }
 
 uint64_t cli_warmup_count(const cli_options *options) {

@@ -56,8 +56,9 @@ static int32_t check_late(const rt_segment *segment, const rt_action *action,
     if (number == RT_NO_BUFFER) continue;
     const int late = segment->plan->buffers[number].storage == RT_STORAGE_LATE;
     if (late && !segment->bindings[number].arg.tensor.memory)
-      return ops_error_set(error, OPS_ERROR_INTERNAL,
-                           "the kernel returned without set_output_shape for output %u", i);
+      return ops_error_set_cause(error, OPS_ERROR_INTERNAL, OPS_CAUSE_BROKEN_PROMISE,
+                                 "the kernel returned without set_output_shape for output %u",
+                                 i);
   }
   return OPS_OK;
 }

@@ -114,7 +114,8 @@ static int32_t locate(rt_run *run, rt_segment *segment, const rt_stream_set *set
   if (second == OPS_OK) second = run_singly(run, segment, &culprit, &again);
   run->singly = 0;
   if (!culprit) return blame_all(run, segment, set, status, error);
-  if (error) ops_error_set(error, again.code, "%s", again.message);
+  ops_error_copy(error, second, &again);
+  ops_error_add_cause(error, OPS_CAUSE_ASYNC_FAILURE);
   rt_run_blame(culprit, error);
   return second;
 }
@@ -132,6 +133,7 @@ int32_t rt_run_blame_device(rt_run *run, rt_segment *segment, rt_stream_set *set
   if (!sticky && present) return rt_run_blame(present, error);  // nothing was enqueued
   set->failed = 1;
   const rt_action *culprit = segment->replayed ? NULL : rt_run_find_event(run, segment, set, 0);
+  ops_error_add_cause(error, OPS_CAUSE_ASYNC_FAILURE);
   if (!culprit) return locate(run, segment, set, status, error);
   rt_run_blame(culprit, error);
   return status;

@@ -36,8 +36,8 @@ static int32_t need_scalar(const ops_arg *arg, const char *name, int32_t type,
   if (arg->kind == OPS_ARG_TENSOR && arg->tensor.type == type &&
       ops_checked_count(arg->tensor.dims, arg->tensor.rank, &count) && count == 1)
     return OPS_OK;
-  return ops_error_set(
-      error, OPS_ERROR_INVALID_ARGUMENT,
+  return ops_error_set_cause(
+      error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
       "'%s' must be one element of type %s; found %lld of type %s", name, ops_type_name(type),
       (long long)count,
       arg->kind == OPS_ARG_TENSOR ? ops_type_name(arg->tensor.type) : "no tensor");
@@ -61,11 +61,12 @@ static int32_t check_result(const rt_control *control, uint32_t index, rt_run_ou
   if (kind == output->kind &&
       (!tensors || !value->type.elem_type || value->type.elem_type == output->type))
     return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                       "output '%s' came out as kind %d of type %s; the model makes it kind %d "
-                       "of type %s. Let every branch and iteration yield the same type",
-                       value->name, output->kind, ops_type_name(output->type), kind,
-                       ops_type_name(value->type.elem_type));
+  return ops_error_set_cause(
+      error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+      "output '%s' came out as kind %d of type %s; the model makes it kind %d "
+      "of type %s. Let every branch and iteration yield the same type",
+      value->name, output->kind, ops_type_name(output->type), kind,
+      ops_type_name(value->type.elem_type));
 }
 
 int32_t rt_control_deliver(const rt_control *control, uint32_t index, rt_run_output *output,
@@ -136,10 +137,11 @@ static int32_t loop_init(loop *l, ops_error *error) {
   const uint32_t inputs = l->control->node->input_count;
   l->states = inputs > 2 ? inputs - 2 : 0;
   if (graph->input_count != 2 + l->states || graph->output_count < 1 + l->states)
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "the body has %u inputs and %u outputs; expected %u inputs and at "
-                         "least %u outputs",
-                         graph->input_count, graph->output_count, 2 + l->states, 1 + l->states);
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+        "the body has %u inputs and %u outputs; expected %u inputs and at "
+        "least %u outputs",
+        graph->input_count, graph->output_count, 2 + l->states, 1 + l->states);
   l->scans = graph->output_count - 1 - l->states;
   l->stacks = calloc((size_t)l->scans + 1, sizeof *l->stacks);
   if (!l->stacks) return exhausted(error);
@@ -150,9 +152,9 @@ static int32_t loop_init(loop *l, ops_error *error) {
   for (uint32_t i = 0; i < l->states; ++i) {
     const ops_arg state = rt_control_operand(l->control, 2 + i);
     if (state.kind == OPS_ARG_ABSENT)
-      return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                           "input %u, the initial value of '%s', is left out", 2 + i,
-                           graph->inputs[2 + i]->name);
+      return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+                                 "input %u, the initial value of '%s', is left out", 2 + i,
+                                 graph->inputs[2 + i]->name);
     OPS_RETURN_IF_ERROR(
         rt_item_arg(&l->frame.items[2 + i], &state, rt_frame_type(&l->frame, 2 + i), error));
   }
@@ -167,12 +169,12 @@ static int32_t next_state(loop *l, uint32_t state, ops_error *error) {
     OPS_RETURN_IF_ERROR(rt_output_convert(output, OPS_VALUE_OPTIONAL, error));
   if (output->kind != item->type.kind || output->type != item->type.type) {
     if (output->kind != item->type.kind || output->kind == OPS_VALUE_TENSOR)
-      return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                           "state '%s' became kind %d of type %s in iteration %lld, it was "
-                           "kind %d of type %s; a state must keep its type",
-                           l->frame.graph->inputs[2 + state]->name, output->kind,
-                           ops_type_name(output->type), (long long)l->iteration,
-                           item->type.kind, ops_type_name(item->type.type));
+      return ops_error_set_cause(
+          error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+          "state '%s' became kind %d of type %s in iteration %lld, it was "
+          "kind %d of type %s; a state must keep its type",
+          l->frame.graph->inputs[2 + state]->name, output->kind, ops_type_name(output->type),
+          (long long)l->iteration, item->type.kind, ops_type_name(item->type.type));
   }
   return rt_item_take(item, output, rt_frame_type(&l->frame, 2 + state), error);
 }
@@ -260,7 +262,8 @@ static int32_t map_inputs(map *m, uint64_t index, ops_error *error) {
       arg = element;
     }
     if (arg.kind == OPS_ARG_ABSENT)
-      return ops_error_set(error, OPS_ERROR_INVALID_MODEL, "input %u is left out", i);
+      return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+                                 "input %u is left out", i);
     OPS_RETURN_IF_ERROR(
         rt_item_arg(&m->frame.items[i], &arg, rt_frame_type(&m->frame, i), error));
   }
@@ -290,14 +293,16 @@ static int32_t map_length(const map *m, uint64_t *out_length, ops_error *error) 
     const ops_arg arg = rt_control_operand(m->control, i);
     uint64_t length = 0;
     if (i == 0 && !is_sequence(&arg))
-      return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "input 0 is no sequence");
+      return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
+                                 "input 0 is no sequence");
     if (!is_sequence(&arg)) continue;
     OPS_RETURN_IF_ERROR(ops_value_accessors.sequence_size(arg.value, &length, error));
     if (i > 0 && length != *out_length)
-      return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                           "input %u is a sequence of %llu elements, input 0 one of %llu; "
-                           "expected the same number",
-                           i, (unsigned long long)length, (unsigned long long)*out_length);
+      return ops_error_set_cause(
+          error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
+          "input %u is a sequence of %llu elements, input 0 one of %llu; "
+          "expected the same number",
+          i, (unsigned long long)length, (unsigned long long)*out_length);
     *out_length = length;
   }
   return OPS_OK;
@@ -308,9 +313,9 @@ static int32_t map_all(map *m, ops_error *error) {
   OPS_RETURN_IF_ERROR(rt_frame_init(&m->frame, m->control, "body", error));
   const rt_graph *graph = m->frame.graph;
   if (graph->input_count != m->control->node->input_count)
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "the body has %u inputs, the node %u; expected the same number",
-                         graph->input_count, m->control->node->input_count);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+                               "the body has %u inputs, the node %u; expected the same number",
+                               graph->input_count, m->control->node->input_count);
   OPS_RETURN_IF_ERROR(map_length(m, &length, error));
   m->results = calloc((size_t)graph->output_count + 1, sizeof *m->results);
   if (!m->results) return exhausted(error);

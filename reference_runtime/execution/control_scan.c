@@ -123,8 +123,8 @@ static int32_t shape_of(const ops_arg *arg, int32_t *out_rank, const int64_t **o
   }
   if (arg->kind == OPS_ARG_VALUE && ops_value_accessors.kind(arg->value) == OPS_VALUE_STRINGS)
     return ops_value_accessors.strings_shape(arg->value, out_rank, out_dims, error);
-  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                       "a state or scanned input is left out or no tensor");
+  return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
+                             "a state or scanned input is left out or no tensor");
 }
 
 // ---- Shapes ---------------------------------------------------------------------------------
@@ -135,9 +135,9 @@ static int32_t axis_of(const scan *s, uint32_t index, int32_t rank, int32_t *out
   int64_t axis = s->batched ? 1 : attr_at(s, "scan_input_axes", index);
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "scanned input %u of rank %d has no axis %lld", index, rank,
-                         (long long)axis);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
+                               "scanned input %u of rank %d has no axis %lld", index, rank,
+                               (long long)axis);
   *out_axis = (int32_t)axis;
   return OPS_OK;
 }
@@ -146,9 +146,9 @@ static int32_t agree(const char *what, uint32_t index, int64_t found, int64_t *e
                      ops_error *error) {
   if (*expected < 0) *expected = found;
   if (*expected == found) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                       "operand %u has %s %lld, those before it %lld; expected the same", index,
-                       what, (long long)found, (long long)*expected);
+  return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
+                             "operand %u has %s %lld, those before it %lld; expected the same",
+                             index, what, (long long)found, (long long)*expected);
 }
 
 static int32_t measure(scan *s, ops_error *error) {
@@ -160,8 +160,8 @@ static int32_t measure(scan *s, ops_error *error) {
     int32_t rank = 0, axis = 0;
     OPS_RETURN_IF_ERROR(shape_of(&arg, &rank, &dims, error));
     if (s->batched && rank == 0)
-      return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "operand %u has no batch axis",
-                           s->first + i);
+      return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
+                                 "operand %u has no batch axis", s->first + i);
     if (s->batched) OPS_RETURN_IF_ERROR(agree("batch size", i, dims[0], &s->batch, error));
     if (i < s->states) continue;
     OPS_RETURN_IF_ERROR(axis_of(s, i - s->states, rank, &axis, error));
@@ -180,11 +180,11 @@ static int32_t scan_init(scan *s, ops_error *error) {
   if (scanned < 1 || scanned > graph->input_count ||
       node->input_count != s->first + graph->input_count ||
       graph->output_count < graph->input_count - scanned)
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "num_scan_inputs is %lld, the node has %u inputs, the body %u inputs "
-                         "and %u outputs; they do not fit together",
-                         (long long)scanned, node->input_count, graph->input_count,
-                         graph->output_count);
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+        "num_scan_inputs is %lld, the node has %u inputs, the body %u inputs "
+        "and %u outputs; they do not fit together",
+        (long long)scanned, node->input_count, graph->input_count, graph->output_count);
   s->inputs = (uint32_t)scanned;
   s->states = graph->input_count - s->inputs;
   s->scans = graph->output_count - s->states;
@@ -262,12 +262,12 @@ static int32_t next_state(scan *s, uint32_t state, ops_error *error) {
   const rt_item *item = &s->frame.items[state];
   const int strings = output->kind == OPS_VALUE_STRINGS && item->type.kind == output->kind;
   if (!strings && (output->kind != item->type.kind || output->type != item->type.type))
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "state '%s' became kind %d of type %s in step %lld, it was kind %d of "
-                         "type %s; a state must keep its type",
-                         s->frame.graph->inputs[state]->name, output->kind,
-                         ops_type_name(output->type), (long long)s->at_step, item->type.kind,
-                         ops_type_name(item->type.type));
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+        "state '%s' became kind %d of type %s in step %lld, it was kind %d of "
+        "type %s; a state must keep its type",
+        s->frame.graph->inputs[state]->name, output->kind, ops_type_name(output->type),
+        (long long)s->at_step, item->type.kind, ops_type_name(item->type.type));
   return rt_item_take(&s->frame.items[state], &s->frame.outputs[state], NULL, error);
 }
 
@@ -292,14 +292,15 @@ static int32_t steps_of(const scan *s, int64_t *out_steps, ops_error *error) {
   const ops_tensor *tensor = &lengths.tensor;
   if (lengths.kind != OPS_ARG_TENSOR || tensor->type != OPS_TYPE_INT64 || tensor->rank != 1 ||
       tensor->dims[0] != s->batch)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "sequence_lens must be an int64 vector of %lld elements",
-                         (long long)s->batch);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
+                               "sequence_lens must be an int64 vector of %lld elements",
+                               (long long)s->batch);
   memcpy(out_steps, (const char *)tensor->memory + tensor->byte_offset + s->at_batch * 8, 8);
   if (*out_steps >= 0 && *out_steps <= s->length) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                       "sequence_lens[%lld] is %lld, expected a number in [0, %lld]",
-                       (long long)s->at_batch, (long long)*out_steps, (long long)s->length);
+  return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
+                             "sequence_lens[%lld] is %lld, expected a number in [0, %lld]",
+                             (long long)s->at_batch, (long long)*out_steps,
+                             (long long)s->length);
 }
 
 static int32_t run_batch(scan *s, ops_error *error) {
@@ -323,9 +324,9 @@ static int32_t run_batch(scan *s, ops_error *error) {
 // [batch * length, …] → [batch, length, …].
 static int32_t split_batch(const scan *s, rt_run_output *output, ops_error *error) {
   if (output->rank >= OPS_MAX_RANK)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "an output would have rank %d, at most %d is possible",
-                         output->rank + 1, OPS_MAX_RANK);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
+                               "an output would have rank %d, at most %d is possible",
+                               output->rank + 1, OPS_MAX_RANK);
   memmove(output->dims + 1, output->dims, (size_t)output->rank * sizeof output->dims[0]);
   output->dims[0] = s->batch;
   output->dims[1] = s->length;

@@ -475,16 +475,17 @@ static int32_t check_types(const rt_executor *body, const rt_run_input *inputs,
     const rt_value *value = partition->inputs[i];
     const ops_type_info *given = inputs[i].type;
     if (!given)
-      return ops_error_set(
-          error, OPS_ERROR_INVALID_MODEL,
+      return ops_error_set_cause(
+          error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
           "nobody gives the body its input '%s'; expected as many inputs as the "
           "operator passes on",
           value->name);
     const int typed = value->type.kind == RT_TYPE_TENSOR && value->type.elem_type;
     if (typed && given->type != value->type.elem_type)
-      return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                           "'%s', which enters the body, is %s; expected %s", value->name,
-                           ops_type_name(given->type), ops_type_name(value->type.elem_type));
+      return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+                                 "'%s', which enters the body, is %s; expected %s", value->name,
+                                 ops_type_name(given->type),
+                                 ops_type_name(value->type.elem_type));
   }
   return OPS_OK;
 }

@@ -29,10 +29,11 @@ int32_t rt_interrupt_error(const rt_interrupt *interrupt, int32_t status, const 
                            ops_error *error) {
   if (status == OPS_ERROR_CANCELLED)
     return ops_error_set(error, status, "the run was cancelled %s", when);
-  return ops_error_set(error, status,
-                       "kernel timed out: the limit of %g s passed %s; raise the limit, or see "
-                       "by a profile what takes long",
-                       (double)interrupt->limit_ns * 1e-9, when);
+  return ops_error_set_cause(
+      error, status, OPS_CAUSE_DEADLINE,
+      "kernel timed out: the limit of %g s passed %s; raise the limit, or see "
+      "by a profile what takes long",
+      (double)interrupt->limit_ns * 1e-9, when);
 }
 
 void rt_interrupt_pause(uint64_t *inout_ns) {

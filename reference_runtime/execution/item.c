@@ -146,8 +146,8 @@ static int32_t unwrap(rt_run_output *output, ops_error *error) {
   ops_arg arg;
   OPS_RETURN_IF_ERROR(ops_value_accessors.optional_get(output->value, &arg, error));
   if (arg.kind == OPS_ARG_ABSENT)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "an optional is empty where its element is needed");
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
+                               "an optional is empty where its element is needed");
   rt_run_output element = {0};
   if (arg.kind == OPS_ARG_VALUE) {
     element.kind = ops_value_accessors.kind(arg.value);
@@ -202,7 +202,8 @@ int32_t rt_frame_init(rt_frame *frame, rt_control *control, const char *name,
                       ops_error *error) {
   *frame = (rt_frame){.executor = find_body(control, name)};
   if (!frame->executor)
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL, "it has no body '%s'", name);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+                               "it has no body '%s'", name);
   frame->graph = frame->executor->options.graph;
   frame->input_count = frame->executor->options.partition->input_count;
   frame->items = calloc((size_t)frame->input_count + 1, sizeof *frame->items);

@@ -122,13 +122,13 @@ int32_t rt_stack_place(rt_stack *stack, int64_t slot, uint64_t size, uint64_t al
 static int32_t start(rt_stack *stack, const rt_run_output *output, int64_t slot,
                      ops_error *error) {
   if (output->kind != OPS_VALUE_TENSOR && output->kind != OPS_VALUE_STRINGS)
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "scan output '%s' is no tensor, and only tensors can be stacked",
-                         stack->name);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+                               "scan output '%s' is no tensor, and only tensors can be stacked",
+                               stack->name);
   if (output->rank >= OPS_MAX_RANK)
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "scan output '%s' has rank %d; stacked it would exceed %d",
-                         stack->name, output->rank, OPS_MAX_RANK);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+                               "scan output '%s' has rank %d; stacked it would exceed %d",
+                               stack->name, output->rank, OPS_MAX_RANK);
   stack->kind = output->kind;
   stack->type = output->type;
   stack->rank = output->rank;
@@ -166,12 +166,13 @@ int32_t rt_stack_put(rt_stack *stack, int64_t slot, rt_run_output *output, ops_e
   OPS_RETURN_IF_ERROR(complete(output, error));
   if (!stack->started) OPS_RETURN_IF_ERROR(start(stack, output, slot, error));
   if (!fits(stack, output))
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "scan output '%s' changed its type or shape in iteration %lld; "
-                         "expected %s of rank %d as in the first one, found %s of rank %d or "
-                         "other dimensions",
-                         stack->name, (long long)stack->count, ops_type_name(stack->type),
-                         stack->rank, ops_type_name(output->type), output->rank);
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
+        "scan output '%s' changed its type or shape in iteration %lld; "
+        "expected %s of rank %d as in the first one, found %s of rank %d or "
+        "other dimensions",
+        stack->name, (long long)stack->count, ops_type_name(stack->type), stack->rank,
+        ops_type_name(output->type), output->rank);
   OPS_RETURN_IF_ERROR(make_room(stack, slot, error));
   if (stack->kind == OPS_VALUE_STRINGS) {
     ops_value_release(stack->strings[slot]);
@@ -256,9 +257,9 @@ int32_t rt_stack_give(rt_stack *stack, int64_t axis, const rt_type *like, rt_run
   if (!stack->started) imagine(stack, like);
   if (axis < 0) axis += stack->rank + 1;
   if (axis < 0 || axis > stack->rank)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "scan output '%s': the axis is %lld, expected one of [0, %d]",
-                         stack->name, (long long)axis, stack->rank);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_WRONG_VALUE,
+                               "scan output '%s': the axis is %lld, expected one of [0, %d]",
+                               stack->name, (long long)axis, stack->rank);
   *output = (rt_run_output){.kind = stack->kind, .type = stack->type, .rank = stack->rank + 1};
   for (int32_t i = 0, from = 0; i <= stack->rank; ++i)
     output->dims[i] = i == axis ? slots : stack->dims[from++];

@@ -117,9 +117,9 @@ int32_t rt_function_unknown(const rt_node *node, uint32_t index, const char *wha
 int32_t rt_function_positive(const rt_node *node, const char *name, ops_error *error) {
   const int64_t value = rt_attrs_int(&node->op.attrs, name, 0);
   if (value > 0) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                       "%s%s '%s': attribute %s is %lld, expected 1 or more", node->path,
-                       node->op.name, node->name, name, (long long)value);
+  return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ATTRIBUTE,
+                             "%s%s '%s': attribute %s is %lld, expected 1 or more", node->path,
+                             node->op.name, node->name, name, (long long)value);
 }
 
 // ---- Expanding ------------------------------------------------------------------------------

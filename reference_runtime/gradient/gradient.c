@@ -71,8 +71,8 @@ static int32_t find_named(const task *t, ops_str name, const char *attribute,
   *out_value = strlen(text) == name.size ? rt_graph_find_value(t->graph, text) : NULL;
   free(text);
   if (*out_value) return OPS_OK;
-  return ops_error_set(
-      t->error, OPS_ERROR_INVALID_MODEL,
+  return ops_error_set_cause(
+      t->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_TYPES_DISAGREE,
       "Gradient '%s': its attribute %s names '%.*s', which is no tensor of graph "
       "'%s'; expected an input, an initializer or an output of a node",
       t->node->name, attribute, OPS_STR_FMT(name), t->graph->name);
@@ -93,17 +93,18 @@ static int32_t find_names(task *t) {
   t->leaves = calloc((size_t)t->leaf_count + 1, sizeof *t->leaves);
   if (!t->leaves) return no_memory(t);
   if (t->node->input_count != t->leaf_count || t->node->output_count > t->x_count)
-    return ops_error_set(
-        t->error, OPS_ERROR_INVALID_MODEL,
+    return ops_error_set_cause(
+        t->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ARITY,
         "Gradient '%s' has %u inputs and %u outputs; expected an input for each "
         "of %u names in xs and %u in zs, and at most an output for each in xs",
         t->node->name, t->node->input_count, t->node->output_count, t->x_count, z_count);
   for (uint32_t i = 0; i < t->leaf_count; ++i) {
     const int is_x = i < t->x_count;
     if (!t->node->operands[i])
-      return ops_error_set(t->error, OPS_ERROR_INVALID_MODEL,
-                           "Gradient '%s': input %u is omitted; expected a value for each name",
-                           t->node->name, i);
+      return ops_error_set_cause(
+          t->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ARITY,
+          "Gradient '%s': input %u is omitted; expected a value for each name", t->node->name,
+          i);
     OPS_RETURN_IF_ERROR(
         find_named(t, is_x ? xs[i] : zs[i - t->x_count], is_x ? "xs" : "zs", &t->leaves[i]));
   }
@@ -172,8 +173,8 @@ static int reads_active(const task *t, const rt_node *node) {
 static int32_t find_active(task *t) {
   for (uint32_t i = 0; i < t->x_count; ++i) {
     if (!is_differentiable(t->leaves[i]))
-      return ops_error_set(
-          t->error, OPS_ERROR_INVALID_MODEL,
+      return ops_error_set_cause(
+          t->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_TYPES_DISAGREE,
           "Gradient '%s': '%s' in xs is no tensor of floating-point numbers, so "
           "nothing can be derived by it; put it into zs",
           t->node->name, t->leaves[i]->name);
@@ -399,12 +400,12 @@ static int32_t accumulate(task *t, const rt_value *value, rt_value *more) {
 }
 
 static int32_t refuse(const task *t, const rt_node *node) {
-  return ops_error_set(t->error, OPS_ERROR_UNSUPPORTED,
-                       "Gradient '%s': y depends on xs through node '%s', and there is no "
-                       "derivative rule for %s%s%s; differentiate by values after it, or write "
-                       "it with other operators",
-                       t->node->name, node->name, node->op.domain,
-                       node->op.domain[0] ? "." : "", node->op.name);
+  return ops_error_set_cause(
+      t->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_NO_DERIVATIVE,
+      "Gradient '%s': y depends on xs through node '%s', and there is no "
+      "derivative rule for %s%s%s; differentiate by values after it, or write "
+      "it with other operators",
+      t->node->name, node->name, node->op.domain, node->op.domain[0] ? "." : "", node->op.name);
 }
 
 // "(X0, X1, Y0, G0) => (a, b, …) {": the derivatives "_" get a value that nobody reads.
@@ -516,10 +517,10 @@ static int has_derivative(const task *t, const rt_node *node) {
 
 static int32_t check_size(const task *t) {
   if (t->graph->root->node_limit - t->first_new <= RT_GRADIENT_MAX_NODES) return OPS_OK;
-  return ops_error_set(t->error, OPS_ERROR_UNSUPPORTED,
-                       "Gradient '%s': derivatives have more than %u nodes "
-                       "(RT_GRADIENT_MAX_NODES); take derivatives of lower order",
-                       t->node->name, RT_GRADIENT_MAX_NODES);
+  return ops_error_set_cause(t->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
+                             "Gradient '%s': derivatives have more than %u nodes "
+                             "(RT_GRADIENT_MAX_NODES); take derivatives of lower order",
+                             t->node->name, RT_GRADIENT_MAX_NODES);
 }
 
 static int32_t go_back_through(task *t, const rt_node *node) {
@@ -539,9 +540,9 @@ static int32_t go_back_through(task *t, const rt_node *node) {
 
 static int32_t go_back(task *t) {
   if (!is_differentiable(t->y))
-    return ops_error_set(t->error, OPS_ERROR_INVALID_MODEL,
-                         "Gradient '%s': y, '%s', is no tensor of floating-point numbers",
-                         t->node->name, t->y->name);
+    return ops_error_set_cause(t->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_TYPES_DISAGREE,
+                               "Gradient '%s': y, '%s', is no tensor of floating-point numbers",
+                               t->node->name, t->y->name);
   OPS_RETURN_IF_ERROR(add_filled(t, t->y, 1, &t->derivative[t->y->id]));
   for (uint32_t i = t->slice_count; i-- > 0;)
     OPS_RETURN_IF_ERROR(go_back_through(t, t->slice[i]));
@@ -613,10 +614,11 @@ static int32_t expand_node(rt_graph *graph, rt_node *node, uint32_t first_new, u
                            ops_error *error) {
   task t = {.graph = graph, .node = node, .first_new = first_new, .error = error};
   if (order > RT_GRADIENT_MAX_ORDER)
-    return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                         "Gradient '%s': the functions of more than %u Gradient nodes contain "
-                         "each other (RT_GRADIENT_MAX_ORDER), or one contains itself",
-                         node->name, RT_GRADIENT_MAX_ORDER);
+    return ops_error_set_cause(
+        error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
+        "Gradient '%s': the functions of more than %u Gradient nodes contain "
+        "each other (RT_GRADIENT_MAX_ORDER), or one contains itself",
+        node->name, RT_GRADIENT_MAX_ORDER);
   snprintf(t.path, sizeof t.path, "%.200sGradient '%.40s' / ", node->path, node->name);
   const int32_t status = differentiate(&t, order);
   task_finish(&t);

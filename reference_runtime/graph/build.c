@@ -37,7 +37,8 @@ int32_t rt_build_no_memory(rt_builder *b) {
   return rt_graph_no_memory(b->error);
 }
 
-#define INVALID(...) ops_error_set(b->error, OPS_ERROR_INVALID_MODEL, __VA_ARGS__)
+#define INVALID(cause, ...) \
+  ops_error_set_cause(b->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_##cause, __VA_ARGS__)
 
 static int str_equal(ops_str a, ops_str b) {
   return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
@@ -67,8 +68,8 @@ static int32_t convert_type(rt_builder *b, rt_graph *graph, const rt_model_type 
   *out_type = (rt_type){from->kind, from->elem_type, from->rank, NULL, NULL};
   if (from->kind == RT_MODEL_TYPE_NONE) *out_type = (rt_type){0};
   if (from->rank > OPS_MAX_RANK) {
-    return INVALID("a value is declared with rank %d, expected at most %d", from->rank,
-                   OPS_MAX_RANK);
+    return INVALID(WRONG_RANK, "a value is declared with rank %d, expected at most %d",
+                   from->rank, OPS_MAX_RANK);
   }
   if (from->rank > 0) {
     rt_dim *dims = rt_store_alloc(&b->scratch, (uint64_t)from->rank, sizeof *dims);
@@ -152,6 +153,7 @@ int32_t rt_build_look_up(rt_builder *b, rt_scope *s, const char *name, const cha
   if ((const rt_value *)found == &rt_build_omitted) return OPS_OK;
   if (found) return rt_build_bring_into(b, s->graph, found, out_value);
   return INVALID(
+      UNDEFINED_NAME,
       "node '%s reads '%s', which no input, initializer or earlier node provides; expected the "
       "nodes in topological order without a cycle: sort them, or correct the name",
       reader, name);
@@ -160,6 +162,7 @@ int32_t rt_build_look_up(rt_builder *b, rt_scope *s, const char *name, const cha
 int32_t rt_build_bind(rt_builder *b, rt_scope *s, const char *name, rt_value *value) {
   if (rt_names_find(&s->names, name)) {
     return INVALID(
+        DUPLICATE_NAME,
         "'%s' is defined twice in graph '%s'; expected each name to be assigned once", name,
         s->graph->name);
   }
@@ -390,7 +393,8 @@ static int32_t build_constant(rt_builder *b, rt_scope *s, const rt_model_node *n
     }
   }
   if (values != 1 || node->output_count != 1 || node->outputs[0].size == 0) {
-    return INVALID("node '%s: expected one value attribute and one output, found %u and %zu",
+    return INVALID(WRONG_ATTRIBUTE,
+                   "node '%s: expected one value attribute and one output, found %u and %zu",
                    rt_build_label(b, s, node), values, node->output_count);
   }
   rt_constant *constant = NULL;
@@ -413,10 +417,11 @@ static int32_t resolve_opset(rt_builder *b, const rt_scope *s, const rt_model_no
     *out_opset = 1;  // such models cannot import anything
     return OPS_OK;
   }
-  return INVALID(
-      "node '%s uses domain '%.*s', which the %s does not import; add it to "
-      "opset_import",
-      rt_build_label(b, s, node), OPS_STR_FMT(node->domain), s->frame ? "function" : "model");
+  return INVALID(WRONG_OPSET,
+                 "node '%s uses domain '%.*s', which the %s does not import; add it to "
+                 "opset_import",
+                 rt_build_label(b, s, node), OPS_STR_FMT(node->domain),
+                 s->frame ? "function" : "model");
 }
 
 int32_t rt_build_inputs(rt_builder *b, rt_scope *s, const rt_model_node *node,
@@ -495,26 +500,27 @@ static uint64_t text_of_frames(const rt_call_frame *frame) {
 // Calls count too: functions that only call functions must not run away.
 static int32_t check_inlined(rt_builder *b, const rt_scope *s) {
   if (++b->inlined > b->limits.max_inlined)
-    return ops_error_set(
-        b->error, OPS_ERROR_UNSUPPORTED,
+    return ops_error_set_cause(
+        b->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
         "the calls of functions stand for more than %u nodes and calls "
         "(RT_GRAPH_DEFAULT_MAX_INLINED); call fewer functions inside each other",
         b->limits.max_inlined);
   b->inlined_text += text_of_frames(s->frame);
   if (b->inlined_text <= RT_GRAPH_MAX_INLINED_TEXT) return OPS_OK;
-  return ops_error_set(b->error, OPS_ERROR_UNSUPPORTED,
-                       "the names of inlined nodes have more than %llu bytes "
-                       "(RT_GRAPH_MAX_INLINED_TEXT); give calls of functions shorter names",
-                       (unsigned long long)RT_GRAPH_MAX_INLINED_TEXT);
+  return ops_error_set_cause(
+      b->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
+      "the names of inlined nodes have more than %llu bytes "
+      "(RT_GRAPH_MAX_INLINED_TEXT); give calls of functions shorter names",
+      (unsigned long long)RT_GRAPH_MAX_INLINED_TEXT);
 }
 
 int32_t rt_build_check_size(rt_builder *b, const rt_scope *s) {
   if (s->frame) OPS_RETURN_IF_ERROR(check_inlined(b, s));
   if (s->graph->root->node_limit < b->limits.max_nodes) return OPS_OK;
-  return ops_error_set(b->error, OPS_ERROR_UNSUPPORTED,
-                       "the model has more than %u nodes after its functions are inlined "
-                       "(RT_GRAPH_DEFAULT_MAX_NODES); split it",
-                       b->limits.max_nodes);
+  return ops_error_set_cause(b->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
+                             "the model has more than %u nodes after its functions are inlined "
+                             "(RT_GRAPH_DEFAULT_MAX_NODES); split it",
+                             b->limits.max_nodes);
 }
 
 static int32_t add_plain_node(rt_builder *b, rt_scope *s, const rt_model_node *source,
@@ -607,8 +613,8 @@ static int32_t build_initializer(rt_builder *b, rt_scope *s, ops_str name,
 static int32_t check_dense(rt_builder *b, ops_str name, const rt_constant *constant) {
   b->dense_bytes += constant->size;
   if (b->dense_bytes <= RT_GRAPH_MAX_DENSE_BYTES) return OPS_OK;
-  return ops_error_set(
-      b->error, OPS_ERROR_UNSUPPORTED,
+  return ops_error_set_cause(
+      b->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
       "sparse initializer '%.*s': together with those before it stands for %llu "
       "bytes; expected at most %llu (RT_GRAPH_MAX_DENSE_BYTES)",
       OPS_STR_FMT(name), (unsigned long long)b->dense_bytes,
@@ -657,11 +663,14 @@ static int32_t build_outputs(rt_builder *b, rt_scope *s, const rt_model_graph *s
     const char *name = rt_build_text(b, source->outputs[i].name);
     if (!name) return rt_build_no_memory(b);
     if (!rt_names_find(&s->names, name) && !s->outer) {
-      return INVALID("output '%s' of graph '%s' is computed by no node; correct the name", name,
+      return INVALID(UNDEFINED_NAME,
+                     "output '%s' of graph '%s' is computed by no node; correct the name", name,
                      s->graph->name);
     }
     OPS_RETURN_IF_ERROR(rt_build_look_up(b, s, name, "output' (of a body)", &value));
-    if (!value) return INVALID("output '%s' of body '%s' is omitted", name, s->graph->name);
+    if (!value)
+      return INVALID(BODY_MISMATCH, "output '%s' of body '%s' is omitted", name,
+                     s->graph->name);
     OPS_RETURN_IF_ERROR(convert_type(b, s->graph, &source->outputs[i].type, &type));
     OPS_RETURN_IF_ERROR(rt_graph_add_output(s->graph, name, value, &type, b->error));
   }
@@ -683,10 +692,10 @@ static int32_t build_body(rt_builder *b, rt_scope *s, const rt_model_graph *sour
   const char *name = rt_build_text(b, source->name);
   if (!name) return rt_build_no_memory(b);
   if (depth >= b->limits.max_depth) {
-    return ops_error_set(b->error, OPS_ERROR_UNSUPPORTED,
-                         "body '%s': functions and bodies are nested more than %u deep "
-                         "(RT_GRAPH_DEFAULT_MAX_DEPTH); nest fewer",
-                         name, b->limits.max_depth);
+    return ops_error_set_cause(b->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
+                               "body '%s': functions and bodies are nested more than %u deep "
+                               "(RT_GRAPH_DEFAULT_MAX_DEPTH); nest fewer",
+                               name, b->limits.max_depth);
   }
   OPS_RETURN_IF_ERROR(rt_graph_create_body(parent, name, out_body, b->error));
   rt_scope inner = {.graph = *out_body,

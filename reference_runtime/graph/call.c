@@ -9,7 +9,8 @@
 
 #include "graph/builder.h"
 
-#define INVALID(...) ops_error_set(b->error, OPS_ERROR_INVALID_MODEL, __VA_ARGS__)
+#define INVALID(cause, ...) \
+  ops_error_set_cause(b->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_##cause, __VA_ARGS__)
 
 // --- Finding functions -----------------------------------------------------------------------
 
@@ -30,7 +31,7 @@ int32_t rt_build_index_functions(rt_builder *b, const rt_model *model) {
     const char *key = function_key(b, function->domain, function->name, function->overload);
     if (!key) return rt_build_no_memory(b);
     if (rt_names_find(&b->functions, key)) {
-      return INVALID("function '%.*s' of domain '%.*s' is defined twice",
+      return INVALID(DUPLICATE_NAME, "function '%.*s' of domain '%.*s' is defined twice",
                      OPS_STR_FMT(function->name), OPS_STR_FMT(function->domain));
     }
     if (!rt_names_put(&b->functions, key, (void *)function)) return rt_build_no_memory(b);
@@ -54,25 +55,25 @@ static int32_t check_call(rt_builder *b, const rt_scope *s, const rt_model_node 
                           const rt_model_function *function) {
   for (const rt_scope *each = s; each; each = each->frame ? each->frame->caller : NULL) {
     if (each->frame && each->frame->function == function) {
-      return INVALID(
-          "node '%s calls function '%.*s', which is being called already; functions "
-          "must not be recursive",
-          rt_build_label(b, s, node), OPS_STR_FMT(function->name));
+      return INVALID(RECURSIVE_FUNCTION,
+                     "node '%s calls function '%.*s', which is being called already; functions "
+                     "must not be recursive",
+                     rt_build_label(b, s, node), OPS_STR_FMT(function->name));
     }
   }
   if (s->depth >= b->limits.max_depth) {
-    return ops_error_set(b->error, OPS_ERROR_UNSUPPORTED,
-                         "node '%s: functions and bodies are nested more than %u deep "
-                         "(RT_GRAPH_DEFAULT_MAX_DEPTH); nest fewer",
-                         rt_build_label(b, s, node), b->limits.max_depth);
+    return ops_error_set_cause(b->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
+                               "node '%s: functions and bodies are nested more than %u deep "
+                               "(RT_GRAPH_DEFAULT_MAX_DEPTH); nest fewer",
+                               rt_build_label(b, s, node), b->limits.max_depth);
   }
   if (node->input_count > function->input_count ||
       node->output_count > function->output_count) {
-    return INVALID(
-        "node '%s calls a function with %zu inputs and %zu outputs, passes %zu and "
-        "takes %zu",
-        rt_build_label(b, s, node), function->input_count, function->output_count,
-        node->input_count, node->output_count);
+    return INVALID(WRONG_ARITY,
+                   "node '%s calls a function with %zu inputs and %zu outputs, passes %zu and "
+                   "takes %zu",
+                   rt_build_label(b, s, node), function->input_count, function->output_count,
+                   node->input_count, node->output_count);
   }
   return OPS_OK;
 }
@@ -102,7 +103,8 @@ static int32_t bind_results(rt_builder *b, rt_scope *inner, rt_scope *caller,
     OPS_RETURN_IF_ERROR(
         rt_build_look_up(b, inner, formal, rt_build_label(b, caller, node), &value));
     if (!value) {
-      return INVALID("node '%s: output '%s' of the function is an input that the call omits",
+      return INVALID(WRONG_ARITY,
+                     "node '%s: output '%s' of the function is an input that the call omits",
                      rt_build_label(b, caller, node), formal);
     }
     if (value->kind == RT_VALUE_OUTPUT && !rt_graph_find_value(value->graph, actual)) {
@@ -252,9 +254,9 @@ static int32_t take_over(rt_node *node, rt_value **results, const char **names,
     names[i] = node->outputs[i] ? node->outputs[i]->name : NULL;
     if (!names[i]) continue;
     if (!results[i])
-      return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                           "%s%s '%s': output '%s' is an input that is omitted", node->path,
-                           node->op.name, node->name, names[i]);
+      return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ARITY,
+                                 "%s%s '%s': output '%s' is an input that is omitted",
+                                 node->path, node->op.name, node->name, names[i]);
     OPS_RETURN_IF_ERROR(hand_over(node, i, results[i], error));
   }
   OPS_RETURN_IF_ERROR(rt_graph_remove_node(graph, node, error));

@@ -201,12 +201,12 @@ int32_t rt_build_body_call(rt_builder *b, rt_scope *s, const rt_model_node *node
   rt_graph *body = rt_attrs_graph(&owner->op.attrs, name + 1);
   if (!body || body->input_count != node->input_count ||
       body->output_count < node->output_count)
-    return ops_error_set(b->error, OPS_ERROR_INVALID_MODEL,
-                         "%s%s '%s': expected a body '%s' with %zu inputs and %zu outputs, "
-                         "found %u and %u",
-                         owner->path, owner->op.name, owner->name, name + 1, node->input_count,
-                         node->output_count, body ? body->input_count : 0,
-                         body ? body->output_count : 0);
+    return ops_error_set_cause(
+        b->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_BODY_MISMATCH,
+        "%s%s '%s': expected a body '%s' with %zu inputs and %zu outputs, "
+        "found %u and %u",
+        owner->path, owner->op.name, owner->name, name + 1, node->input_count,
+        node->output_count, body ? body->input_count : 0, body ? body->output_count : 0);
   cloner c;
   rt_value **inputs;
   OPS_RETURN_IF_ERROR(cloner_init(&c, b, s->graph->root));

@@ -49,25 +49,27 @@ static int32_t check_form(const rt_constant *sparse, ops_error *error) {
       !__builtin_mul_overflow(count, width, &expected) &&
       form->indices->element_count == expected)
     return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                       "a sparse constant has %" PRId64 " values and %" PRId64
-                       " indices; expected int64 positions, one or a vector for each value",
-                       count, form->indices->element_count);
+  return ops_error_set_cause(
+      error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+      "a sparse constant has %" PRId64 " values and %" PRId64
+      " indices; expected int64 positions, one or a vector for each value",
+      count, form->indices->element_count);
 }
 
 static int32_t check_size(const rt_constant *sparse, int32_t bits, ops_error *error) {
   const uint64_t each = bits ? ((uint64_t)bits + 7) / 8 : sizeof(ops_str);
   if ((uint64_t)sparse->element_count <= RT_CONSTANT_MAX_DENSE_BYTES / each) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                       "a sparse constant stands for %" PRId64
-                       " elements; written out they would take more than %" PRIu64
-                       " bytes (RT_CONSTANT_MAX_DENSE_BYTES)",
-                       sparse->element_count, RT_CONSTANT_MAX_DENSE_BYTES);
+  return ops_error_set_cause(error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
+                             "a sparse constant stands for %" PRId64
+                             " elements; written out they would take more than %" PRIu64
+                             " bytes (RT_CONSTANT_MAX_DENSE_BYTES)",
+                             sparse->element_count, RT_CONSTANT_MAX_DENSE_BYTES);
 }
 
 static int32_t outside(int64_t i, ops_error *error) {
-  return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                       "value %" PRId64 " of a sparse constant lies outside its shape", i);
+  return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+                             "value %" PRId64 " of a sparse constant lies outside its shape",
+                             i);
 }
 
 static int32_t write_strings(const rt_constant *sparse, rt_constant **out_dense,

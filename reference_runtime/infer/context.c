@@ -286,14 +286,29 @@ void rt_infer_take_contents(rt_infer_context *ctx, int64_t first, const int64_t 
 
 // --- Errors ----------------------------------------------------------------------------------
 
-int32_t rt_infer_fail(const rt_infer_context *ctx, const char *format, ...) {
+static int32_t fail(const rt_infer_context *ctx, int32_t cause, const char *format,
+                    va_list args) {
   char message[OPS_ERROR_MESSAGE_MAX];
+  vsnprintf(message, sizeof message, format, args);
+  return ops_error_set_cause(ctx->error, OPS_ERROR_INVALID_MODEL, cause, "%s '%s': %s",
+                             ctx->op->name, ctx->node->name, message);
+}
+
+int32_t rt_infer_fail(const rt_infer_context *ctx, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(message, sizeof message, format, args);
+  const int32_t status = fail(ctx, OPS_CAUSE_TYPES_DISAGREE, format, args);
   va_end(args);
-  return ops_error_set(ctx->error, OPS_ERROR_INVALID_MODEL, "%s '%s': %s", ctx->op->name,
-                       ctx->node->name, message);
+  return status;
+}
+
+__attribute__((format(printf, 2, 3))) static int32_t fail_rank(const rt_infer_context *ctx,
+                                                               const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const int32_t status = fail(ctx, OPS_CAUSE_WRONG_RANK, format, args);
+  va_end(args);
+  return status;
 }
 
 static const char *value_name(const rt_infer_context *ctx, uint32_t input) {
@@ -306,16 +321,16 @@ int32_t rt_infer_need_rank(const rt_infer_context *ctx, uint32_t input, const ch
                            int32_t rank) {
   const int32_t found = rt_infer_rank(ctx, input);
   if (found < 0 || found == rank) return OPS_OK;
-  return rt_infer_fail(ctx, "input %s ('%s') has rank %d, expected %d", name,
-                       value_name(ctx, input), found, rank);
+  return fail_rank(ctx, "input %s ('%s') has rank %d, expected %d", name,
+                   value_name(ctx, input), found, rank);
 }
 
 int32_t rt_infer_need_min_rank(const rt_infer_context *ctx, uint32_t input, const char *name,
                                int32_t rank) {
   const int32_t found = rt_infer_rank(ctx, input);
   if (found < 0 || found >= rank) return OPS_OK;
-  return rt_infer_fail(ctx, "input %s ('%s') has rank %d, expected at least %d", name,
-                       value_name(ctx, input), found, rank);
+  return fail_rank(ctx, "input %s ('%s') has rank %d, expected at least %d", name,
+                   value_name(ctx, input), found, rank);
 }
 
 int32_t rt_infer_need_same_elem(const rt_infer_context *ctx, uint32_t a, const char *name_a,

@@ -31,7 +31,7 @@ static int32_t no_memory(driver *d) {
 // Hands on what failed while d->error was another record.
 static int32_t pass_error(driver *d, int32_t status, const ops_error *error) {
   if (status == OPS_OK) return OPS_OK;
-  return ops_error_set(d->error, status, "%s", error->message);
+  return ops_error_copy(d->error, status, error);
 }
 
 static void note(const driver *d, const rt_node *node, const char *text) {
@@ -52,7 +52,8 @@ static int32_t refute(const driver *d, const rt_value *value, const rt_type *fou
            maker, rt_type_format(symbols, declared, e, sizeof e),
            rt_type_format(symbols, found, f, sizeof f));
   if (strict && !d->untaken)
-    return ops_error_set(d->error, OPS_ERROR_INVALID_MODEL, "%s", text);
+    return ops_error_set_cause(d->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_TYPES_DISAGREE,
+                               "%s", text);
   note(d, value->producer, text);
   return OPS_OK;
 }
@@ -141,9 +142,9 @@ static int32_t open_input(driver *d, rt_value *value) {
   rt_type type = value->type;
   if (type.kind != RT_TYPE_TENSOR || type.rank < 1) return OPS_OK;
   if (type.rank > OPS_MAX_RANK) {
-    return ops_error_set(d->error, OPS_ERROR_INVALID_MODEL,
-                         "input '%s' has rank %d, expected at most %d", value->name, type.rank,
-                         OPS_MAX_RANK);
+    return ops_error_set_cause(d->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_RANK,
+                               "input '%s' has rank %d, expected at most %d", value->name,
+                               type.rank, OPS_MAX_RANK);
   }
   for (int32_t i = 0; i < type.rank; ++i) {
     dims[i] = type.dims[i];

@@ -119,8 +119,8 @@ static int32_t decode_reference(rt_model_decoder *decoder, const Onnx__Attribute
                                 rt_model_attribute *out) {
   out->ref_attr_name = rt_model_str(proto->ref_attr_name);
   if (find_filled_kind(proto, 0))
-    return ops_error_set(
-        decoder->error, OPS_ERROR_INVALID_MODEL,
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ATTRIBUTE,
         "refers to attribute '%s' of its function and also has a value; expected "
         "one of the two",
         proto->ref_attr_name);
@@ -131,15 +131,16 @@ static int32_t decode_value(rt_model_decoder *decoder, const Onnx__AttributeProt
                             rt_model_attribute *out) {
   const int32_t other = find_filled_kind(proto, out->kind);
   if (other)
-    return ops_error_set(
-        decoder->error, OPS_ERROR_INVALID_MODEL, "is of kind %s and holds a value of kind %s",
-        rt_model_attribute_kind_name(out->kind), rt_model_attribute_kind_name(other));
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ATTRIBUTE,
+        "is of kind %s and holds a value of kind %s", rt_model_attribute_kind_name(out->kind),
+        rt_model_attribute_kind_name(other));
   const kind_row *row = &kKinds[out->kind];
   out->count = row->presence == kScalar ? 1 : count_values(proto, row);
   if (out->count == 0 && row->presence == kMessage)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "is of kind %s and holds no value",
-                         rt_model_attribute_kind_name(out->kind));
+    return ops_error_set_cause(decoder->error, OPS_ERROR_INVALID_MODEL,
+                               OPS_CAUSE_WRONG_ATTRIBUTE, "is of kind %s and holds no value",
+                               rt_model_attribute_kind_name(out->kind));
   // A list field is a pointer to the elements, any other is the one element itself.
   const void *field = field_at(proto, row->value);
   if (row->presence == kList) field = *(void *const *)field;
@@ -151,8 +152,9 @@ static int32_t decode_attribute(rt_model_decoder *decoder, const Onnx__Attribute
   out->kind = (int32_t)proto->type;
   if (!proto->has_type || out->kind == 0) out->kind = find_filled_kind(proto, 0);
   if (out->kind <= 0 || out->kind >= kKindCount)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "has neither a known kind nor a value (kind %d)", (int)proto->type);
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ATTRIBUTE,
+        "has neither a known kind nor a value (kind %d)", (int)proto->type);
   if (proto->ref_attr_name && proto->ref_attr_name[0])
     return decode_reference(decoder, proto, out);
   return decode_value(decoder, proto, out);

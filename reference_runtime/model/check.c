@@ -60,16 +60,18 @@ static int32_t define(rt_checker *checker, scope *in, ops_str name, int64_t orig
   const int64_t *earlier = rt_name_map_find(&in->names, rt_name_of(name));
   if (earlier) {
     print_origin(*earlier, before, sizeof before);
-    return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                         "'%.*s' is defined twice: as %s, and as %s; expected each name once, "
-                         "rename one",
-                         OPS_STR_FMT(name), before, now);
+    return ops_error_set_cause(
+        checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_DUPLICATE_NAME,
+        "'%.*s' is defined twice: as %s, and as %s; expected each name once, "
+        "rename one",
+        OPS_STR_FMT(name), before, now);
   }
   if (is_defined(in->outer, name))
-    return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                         "'%.*s', %s of a subgraph, hides a value of that name around it; "
-                         "rename one",
-                         OPS_STR_FMT(name), now);
+    return ops_error_set_cause(
+        checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_DUPLICATE_NAME,
+        "'%.*s', %s of a subgraph, hides a value of that name around it; "
+        "rename one",
+        OPS_STR_FMT(name), now);
   return rt_name_map_add(&in->names, rt_name_of(name), origin) ? OPS_OK : no_memory(checker);
 }
 
@@ -88,11 +90,11 @@ static int32_t map_producers(rt_checker *checker, const body *in, rt_name_map *o
 
 static int32_t fail_dangling(rt_checker *checker, const scope *in, ops_str name) {
   const rt_model_node *node = &in->body.nodes[in->index];
-  return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                       "node %zu '%.*s' (%.*s): input '%.*s' is nowhere defined; expected the "
-                       "name of a graph input, an initializer or an earlier node's output",
-                       in->index, OPS_STR_FMT(node->name), OPS_STR_FMT(node->op_type),
-                       OPS_STR_FMT(name));
+  return ops_error_set_cause(
+      checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_UNDEFINED_NAME,
+      "node %zu '%.*s' (%.*s): input '%.*s' is nowhere defined; expected the "
+      "name of a graph input, an initializer or an earlier node's output",
+      in->index, OPS_STR_FMT(node->name), OPS_STR_FMT(node->op_type), OPS_STR_FMT(name));
 }
 
 // An input that nothing before its node defines: made later, here or around, or dangling.
@@ -163,10 +165,11 @@ static int32_t check_typed(rt_checker *checker, const rt_model_value_info *input
       type->kind == RT_MODEL_TYPE_TENSOR || type->kind == RT_MODEL_TYPE_SPARSE_TENSOR;
   if (type->kind != RT_MODEL_TYPE_NONE && (!tensor || type->elem_type != OPS_TYPE_UNDEFINED))
     return OPS_OK;
-  return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                       "input '%.*s' has no %s; expected every input of the main graph to have "
-                       "one, export the model with types",
-                       OPS_STR_FMT(input->name), tensor ? "element type" : "type");
+  return ops_error_set_cause(
+      checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_TYPES_DISAGREE,
+      "input '%.*s' has no %s; expected every input of the main graph to have "
+      "one, export the model with types",
+      OPS_STR_FMT(input->name), tensor ? "element type" : "type");
 }
 
 static int32_t define_inputs(rt_checker *checker, const rt_model_graph *graph, scope *in) {
@@ -198,8 +201,8 @@ static int32_t check_default(rt_checker *checker, const rt_model_graph *graph,
   const rt_model_type *type = &graph->inputs[*index].type;
   int64_t dims[OPS_MAX_RANK];
   for (int32_t i = 0; i < type->rank; ++i) dims[i] = type->dims[i].value;
-  return ops_error_set(
-      checker->error, OPS_ERROR_INVALID_MODEL,
+  return ops_error_set_cause(
+      checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_TYPES_DISAGREE,
       "initializer '%.*s' of type %s does not fit the input of that name; expected %s",
       OPS_STR_FMT(tensor->name),
       rt_check_type_text(tensor->elem_type, tensor->rank, tensor->dims, found, sizeof found),
@@ -242,17 +245,17 @@ static int32_t check_outputs(rt_checker *checker, const rt_model_graph *graph,
   for (size_t i = 0; i < graph->output_count && status == OPS_OK; ++i) {
     const ops_str name = graph->outputs[i].name;
     if (!is_defined(in, name))
-      status =
-          ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                        "output %zu '%.*s' is nowhere defined; expected the name of an input, "
-                        "an initializer or a node's output",
-                        i, OPS_STR_FMT(name));
+      status = ops_error_set_cause(
+          checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_UNDEFINED_NAME,
+          "output %zu '%.*s' is nowhere defined; expected the name of an input, "
+          "an initializer or a node's output",
+          i, OPS_STR_FMT(name));
     else if (!in->outer && rt_name_map_find(&seen, rt_name_of(name)))
-      status =
-          ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                        "output %zu '%.*s' is listed twice; expected distinct outputs, add "
-                        "an Identity",
-                        i, OPS_STR_FMT(name));
+      status = ops_error_set_cause(
+          checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_DUPLICATE_NAME,
+          "output %zu '%.*s' is listed twice; expected distinct outputs, add "
+          "an Identity",
+          i, OPS_STR_FMT(name));
     else if (!in->outer && !rt_name_map_add(&seen, rt_name_of(name), 0))
       status = no_memory(checker);
   }
@@ -279,15 +282,16 @@ static int32_t check_import(rt_checker *checker, const rt_model_opset *opset) {
   const ops_str domain = opset->domain.size ? opset->domain : (ops_str)OPS_STR("ai.onnx");
   const int64_t newest = rt_schema_newest_opset(opset->domain);
   if (opset->version < 1)
-    return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                         "opset_import of domain '%.*s' has version %" PRId64
-                         "; expected 1 or more",
-                         OPS_STR_FMT(domain), opset->version);
+    return ops_error_set_cause(checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_OPSET,
+                               "opset_import of domain '%.*s' has version %" PRId64
+                               "; expected 1 or more",
+                               OPS_STR_FMT(domain), opset->version);
   if (newest == 0 || opset->version <= newest) return OPS_OK;
-  return ops_error_set(checker->error, OPS_ERROR_UNSUPPORTED,
-                       "imports opset %" PRId64 " of domain '%.*s'; expected at most %" PRId64
-                       ", the newest that this runtime knows; export for an older opset",
-                       opset->version, OPS_STR_FMT(domain), newest);
+  return ops_error_set_cause(checker->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_WRONG_OPSET,
+                             "imports opset %" PRId64
+                             " of domain '%.*s'; expected at most %" PRId64
+                             ", the newest that this runtime knows; export for an older opset",
+                             opset->version, OPS_STR_FMT(domain), newest);
 }
 
 // Every domain once, in a version that is known.
@@ -301,8 +305,8 @@ static int32_t check_imports(rt_checker *checker) {
     const rt_name name = rt_name_of(opset->domain);
     const int64_t *version = rt_name_map_find(&seen, name);
     if (version && *version != opset->version)
-      status = ops_error_set(
-          checker->error, OPS_ERROR_INVALID_MODEL,
+      status = ops_error_set_cause(
+          checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_DUPLICATE_NAME,
           "domain '%.*s' is imported twice, as %" PRId64 " and as %" PRId64
           "; expected one version",
           OPS_STR_FMT(opset->domain.size ? opset->domain : (ops_str)OPS_STR("ai.onnx")),
@@ -322,10 +326,11 @@ static int32_t index_functions(rt_checker *checker) {
       return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
                            "function %zu has no name; expected one", i);
     if (rt_name_map_find(&checker->functions, name))
-      return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                           "function '%.*s' of domain '%.*s' is defined twice; expected one of "
-                           "each domain, name and overload",
-                           OPS_STR_FMT(function->name), OPS_STR_FMT(function->domain));
+      return ops_error_set_cause(
+          checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_DUPLICATE_NAME,
+          "function '%.*s' of domain '%.*s' is defined twice; expected one of "
+          "each domain, name and overload",
+          OPS_STR_FMT(function->name), OPS_STR_FMT(function->domain));
     if (!rt_name_map_add(&checker->functions, name, (int64_t)i)) return no_memory(checker);
   }
   return OPS_OK;
@@ -339,8 +344,8 @@ static int32_t check_function_body(rt_checker *checker, const rt_model_function 
   OPS_RETURN_IF_ERROR(check_body(checker, in));
   for (size_t i = 0; i < function->output_count; ++i)
     if (!is_defined(in, function->outputs[i]))
-      return ops_error_set(
-          checker->error, OPS_ERROR_INVALID_MODEL,
+      return ops_error_set_cause(
+          checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_UNDEFINED_NAME,
           "output %zu '%.*s' is nowhere defined; expected the name of an input "
           "or a node's output",
           i, OPS_STR_FMT(function->outputs[i]));

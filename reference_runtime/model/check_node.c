@@ -37,26 +37,27 @@ static int32_t fail_unknown(const rt_checker *checker, const rt_model_node *node
   const rt_schema *near = rt_schema_find_near(node->domain, node->op_type, opset);
   const ops_str domain = node->domain.size ? node->domain : (ops_str)OPS_STR("ai.onnx");
   if (first)
-    return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                         "operator '%.*s' of domain '%.*s' exists from opset %d on, the model "
-                         "imports opset %" PRId64 "; export for opset %d or newer",
-                         OPS_STR_FMT(node->op_type), OPS_STR_FMT(domain), first->since, opset,
-                         first->since);
+    return ops_error_set_cause(
+        checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_OPSET,
+        "operator '%.*s' of domain '%.*s' exists from opset %d on, the model "
+        "imports opset %" PRId64 "; export for opset %d or newer",
+        OPS_STR_FMT(node->op_type), OPS_STR_FMT(domain), first->since, opset, first->since);
   if (near && !rt_check_equal(node->domain, (ops_str){near->domain, strlen(near->domain)}))
-    return ops_error_set(
-        checker->error, OPS_ERROR_INVALID_MODEL,
+    return ops_error_set_cause(
+        checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_OPSET,
         "operator '%.*s' is not in domain '%.*s' but in '%s', as '%s'; correct "
         "the node's domain",
         OPS_STR_FMT(node->op_type), OPS_STR_FMT(domain), domain_text(near->domain), near->name);
   if (near)
-    return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                         "operator '%.*s' is unknown in opset %" PRId64
-                         " of domain '%.*s'; the nearest name is '%s'",
-                         OPS_STR_FMT(node->op_type), opset, OPS_STR_FMT(domain), near->name);
-  return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                       "operator '%.*s' is unknown in opset %" PRId64
-                       " of domain '%.*s'; a custom operator needs a domain of its own",
-                       OPS_STR_FMT(node->op_type), opset, OPS_STR_FMT(domain));
+    return ops_error_set_cause(checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_OPSET,
+                               "operator '%.*s' is unknown in opset %" PRId64
+                               " of domain '%.*s'; the nearest name is '%s'",
+                               OPS_STR_FMT(node->op_type), opset, OPS_STR_FMT(domain),
+                               near->name);
+  return ops_error_set_cause(checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_OPSET,
+                             "operator '%.*s' is unknown in opset %" PRId64
+                             " of domain '%.*s'; a custom operator needs a domain of its own",
+                             OPS_STR_FMT(node->op_type), opset, OPS_STR_FMT(domain));
 }
 
 // The schema of a node's operator; NULL if its domain is nobody's here.
@@ -65,8 +66,8 @@ static int32_t find_schema(const rt_checker *checker, const rt_model_node *node,
   *out_schema = NULL;
   const int64_t opset = imported_opset(checker, node->domain);
   if (opset == 0)
-    return ops_error_set(
-        checker->error, OPS_ERROR_INVALID_MODEL,
+    return ops_error_set_cause(
+        checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_OPSET,
         "domain '%.*s' is not imported; expected an opset_import of it in the "
         "%s",
         OPS_STR_FMT(node->domain.size ? node->domain : (ops_str)OPS_STR("ai.onnx")),
@@ -75,8 +76,8 @@ static int32_t find_schema(const rt_checker *checker, const rt_model_node *node,
   const rt_schema *schema = rt_schema_find(node->domain, node->op_type, opset);
   if (!schema) return fail_unknown(checker, node, opset);
   if (schema->is_deprecated)
-    return ops_error_set(
-        checker->error, OPS_ERROR_INVALID_MODEL,
+    return ops_error_set_cause(
+        checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_OPSET,
         "operator '%s' was removed in opset %d, the model imports opset %" PRId64
         "; use its successor or an older opset",
         schema->name, schema->since, opset);
@@ -95,9 +96,9 @@ static int32_t check_count(const rt_checker *checker, const char *what, size_t c
     snprintf(limit, sizeof limit, " or more");
   else if (most != least)
     snprintf(limit, sizeof limit, " to %" PRId32, most);
-  return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                       "has %zu %s%s; expected %" PRId32 "%s", count, what,
-                       count == 1 ? "" : "s", least, limit);
+  return ops_error_set_cause(checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ARITY,
+                             "has %zu %s%s; expected %" PRId32 "%s", count, what,
+                             count == 1 ? "" : "s", least, limit);
 }
 
 static int32_t check_arity(const rt_checker *checker, const rt_model_node *node,
@@ -109,9 +110,9 @@ static int32_t check_arity(const rt_checker *checker, const rt_model_node *node,
   for (size_t i = 0; i < node->input_count; ++i) {
     const rt_schema_param *param = rt_schema_input_at(schema, i);
     if (node->inputs[i].size == 0 && param && param->option != RT_SCHEMA_OPTIONAL)
-      return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                           "input %zu ('%s') is left out; expected a value, it is required", i,
-                           param->name);
+      return ops_error_set_cause(
+          checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ARITY,
+          "input %zu ('%s') is left out; expected a value, it is required", i, param->name);
   }
   return OPS_OK;
 }
@@ -128,14 +129,15 @@ static int32_t check_kind(const rt_checker *checker, const rt_model_attribute *a
   const rt_schema_attribute *known = rt_schema_attribute_find(schema, attribute->name);
   if (known && known->kind == attribute->kind) return OPS_OK;
   if (known)
-    return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                         "attribute '%s' is of kind %s; expected %s", known->name,
-                         rt_model_attribute_kind_name(attribute->kind),
-                         rt_model_attribute_kind_name(known->kind));
+    return ops_error_set_cause(checker->error, OPS_ERROR_INVALID_MODEL,
+                               OPS_CAUSE_WRONG_ATTRIBUTE,
+                               "attribute '%s' is of kind %s; expected %s", known->name,
+                               rt_model_attribute_kind_name(attribute->kind),
+                               rt_model_attribute_kind_name(known->kind));
   if (is_private(attribute->name)) return OPS_OK;
   const rt_schema_attribute *near = rt_schema_attribute_find_near(schema, attribute->name);
-  return ops_error_set(
-      checker->error, OPS_ERROR_INVALID_MODEL,
+  return ops_error_set_cause(
+      checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ATTRIBUTE,
       "attribute '%.*s' is unknown to version %d of %s; %s%s%s", OPS_STR_FMT(attribute->name),
       schema->since, schema->name,
       near ? "the nearest name is '" : "remove it, or export for another opset",
@@ -147,8 +149,8 @@ static int32_t check_required(const rt_checker *checker, const rt_model_node *no
   for (int32_t i = 0; i < schema->attribute_count; ++i) {
     const rt_schema_attribute *known = &schema->attributes[i];
     if (known->is_required && !rt_model_attribute_find(node, known->name))
-      return ops_error_set(
-          checker->error, OPS_ERROR_INVALID_MODEL,
+      return ops_error_set_cause(
+          checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ATTRIBUTE,
           "attribute '%s' is missing; expected it with kind %s, it is required", known->name,
           rt_model_attribute_kind_name(known->kind));
   }
@@ -166,14 +168,14 @@ static int has_function_attribute(const rt_model_function *function, ops_str nam
 static int32_t check_reference(const rt_checker *checker, const rt_model_attribute *attribute) {
   if (attribute->ref_attr_name.size == 0) return OPS_OK;
   if (!checker->function)
-    return ops_error_set(
-        checker->error, OPS_ERROR_INVALID_MODEL,
+    return ops_error_set_cause(
+        checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ATTRIBUTE,
         "attribute '%.*s' refers to attribute '%.*s' of a function, but the node "
         "is in no function; give it a value",
         OPS_STR_FMT(attribute->name), OPS_STR_FMT(attribute->ref_attr_name));
   if (has_function_attribute(checker->function, attribute->ref_attr_name)) return OPS_OK;
-  return ops_error_set(
-      checker->error, OPS_ERROR_INVALID_MODEL,
+  return ops_error_set_cause(
+      checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ATTRIBUTE,
       "attribute '%.*s' refers to attribute '%.*s', which function '%.*s' does "
       "not declare",
       OPS_STR_FMT(attribute->name), OPS_STR_FMT(attribute->ref_attr_name),
@@ -185,14 +187,15 @@ static int32_t check_attribute_names(const rt_checker *checker, const rt_model_n
   for (size_t i = 0; i < node->attribute_count; ++i) {
     const ops_str name = node->attributes[i].name;
     if (name.size == 0)
-      return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                           "attribute %zu has no name; expected one", i);
+      return ops_error_set_cause(checker->error, OPS_ERROR_INVALID_MODEL,
+                                 OPS_CAUSE_WRONG_ATTRIBUTE,
+                                 "attribute %zu has no name; expected one", i);
     OPS_RETURN_IF_ERROR(check_reference(checker, &node->attributes[i]));
     for (size_t k = 0; k < i; ++k)
       if (rt_check_equal(node->attributes[k].name, name))
-        return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                             "attribute '%.*s' is given twice; expected each once",
-                             OPS_STR_FMT(name));
+        return ops_error_set_cause(
+            checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ATTRIBUTE,
+            "attribute '%.*s' is given twice; expected each once", OPS_STR_FMT(name));
   }
   return OPS_OK;
 }
@@ -210,8 +213,8 @@ static int32_t check_call(const rt_checker *checker, const rt_model_node *node,
   for (size_t i = 0; i < node->attribute_count; ++i)
     if (!has_function_attribute(function, node->attributes[i].name) &&
         !is_private(node->attributes[i].name))
-      return ops_error_set(
-          checker->error, OPS_ERROR_INVALID_MODEL,
+      return ops_error_set_cause(
+          checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ATTRIBUTE,
           "attribute '%.*s' is none of function '%.*s'; remove it or declare it",
           OPS_STR_FMT(node->attributes[i].name), OPS_STR_FMT(function->name));
   return OPS_OK;
@@ -220,12 +223,13 @@ static int32_t check_call(const rt_checker *checker, const rt_model_node *node,
 int32_t rt_check_node(const rt_checker *checker, const rt_model_node *node) {
   const rt_schema *schema;
   if (node->op_type.size == 0)
-    return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                         "the node has no op_type; expected the name of an operator");
+    return ops_error_set_cause(checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_OPSET,
+                               "the node has no op_type; expected the name of an operator");
   if (node->attribute_count > RT_CHECK_MAX_ATTRIBUTES)
-    return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                         "has %zu attributes; expected at most %d (RT_CHECK_MAX_ATTRIBUTES)",
-                         node->attribute_count, RT_CHECK_MAX_ATTRIBUTES);
+    return ops_error_set_cause(
+        checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_ATTRIBUTE,
+        "has %zu attributes; expected at most %d (RT_CHECK_MAX_ATTRIBUTES)",
+        node->attribute_count, RT_CHECK_MAX_ATTRIBUTES);
   OPS_RETURN_IF_ERROR(check_attribute_names(checker, node));
   const rt_model_function *function = rt_check_find_function(checker, node);
   if (function) return check_call(checker, node, function);

@@ -139,8 +139,8 @@ static void print_cycle(const rt_model_node *nodes, const size_t *cycle, int64_t
 static int32_t explain(const rt_checker *checker, const rt_model_node *nodes, size_t index,
                        ops_str name, size_t producer, const size_t *cycle, int64_t length) {
   if (length == 0)
-    return ops_error_set(
-        checker->error, OPS_ERROR_INVALID_MODEL,
+    return ops_error_set_cause(
+        checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_CYCLE,
         "node %zu '%.*s' (%.*s): input '%.*s' is made later, by node %zu '%.*s' "
         "(%.*s); expected nodes in topological order, sort them",
         index, OPS_STR_FMT(nodes[index].name), OPS_STR_FMT(nodes[index].op_type),
@@ -148,8 +148,8 @@ static int32_t explain(const rt_checker *checker, const rt_model_node *nodes, si
         OPS_STR_FMT(nodes[producer].op_type));
   char text[700];
   print_cycle(nodes, cycle, length, text, sizeof text);
-  return ops_error_set(
-      checker->error, OPS_ERROR_INVALID_MODEL,
+  return ops_error_set_cause(
+      checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_CYCLE,
       "%lld nodes form a cycle: %s; expected an acyclic graph, break the cycle "
       "or use Loop",
       (long long)length, text);
@@ -218,10 +218,11 @@ int32_t rt_check_function_calls(const rt_checker *checker) {
   } else if (length > 0) {
     char text[600];
     print_calls(checker->model->functions, cycle, length, text, sizeof text);
-    status = ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                           "function '%.*s' calls itself: %s; expected functions without "
-                           "recursion, use Loop",
-                           OPS_STR_FMT(checker->model->functions[cycle[0]].name), text);
+    status = ops_error_set_cause(checker->error, OPS_ERROR_INVALID_MODEL,
+                                 OPS_CAUSE_RECURSIVE_FUNCTION,
+                                 "function '%.*s' calls itself: %s; expected functions without "
+                                 "recursion, use Loop",
+                                 OPS_STR_FMT(checker->model->functions[cycle[0]].name), text);
   }
   free(cycle);
   free(start);

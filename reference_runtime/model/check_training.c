@@ -31,28 +31,29 @@ static int32_t check_bindings(const rt_checker *checker, const rt_model_training
                               const char *kind, const rt_model_graph *graph,
                               const ops_key_value *bindings, size_t count) {
   if (count > RT_CHECK_MAX_BINDINGS)
-    return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                         "%s has %zu entries; expected at most %d (RT_CHECK_MAX_BINDINGS)",
-                         kind, count, RT_CHECK_MAX_BINDINGS);
+    return ops_error_set_cause(
+        checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_LIMIT_EXCEEDED,
+        "%s has %zu entries; expected at most %d (RT_CHECK_MAX_BINDINGS)", kind, count,
+        RT_CHECK_MAX_BINDINGS);
   for (size_t i = 0; i < count; ++i) {
     const ops_str key = bindings[i].key, value = bindings[i].value;
     if (!has_initializer(&checker->model->graph, key) &&
         !has_initializer(&training->algorithm, key))
-      return ops_error_set(
-          checker->error, OPS_ERROR_INVALID_MODEL,
+      return ops_error_set_cause(
+          checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_UNDEFINED_NAME,
           "%s binds '%.*s'; expected an initializer of the model's graph or of "
           "the algorithm",
           kind, OPS_STR_FMT(key));
     if (is_bound_before(bindings, i))
-      return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                           "%s binds '%.*s' twice; expected each initializer once", kind,
-                           OPS_STR_FMT(key));
+      return ops_error_set_cause(
+          checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_DUPLICATE_NAME,
+          "%s binds '%.*s' twice; expected each initializer once", kind, OPS_STR_FMT(key));
     if (!has_output(graph, value))
-      return ops_error_set(checker->error, OPS_ERROR_INVALID_MODEL,
-                           "%s gives '%.*s' the value '%.*s'; expected an output of the graph "
-                           "'%.*s'",
-                           kind, OPS_STR_FMT(key), OPS_STR_FMT(value),
-                           OPS_STR_FMT(graph->name));
+      return ops_error_set_cause(
+          checker->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_UNDEFINED_NAME,
+          "%s gives '%.*s' the value '%.*s'; expected an output of the graph "
+          "'%.*s'",
+          kind, OPS_STR_FMT(key), OPS_STR_FMT(value), OPS_STR_FMT(graph->name));
   }
   return OPS_OK;
 }

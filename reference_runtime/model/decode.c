@@ -260,21 +260,22 @@ static int32_t decode_trainings(rt_model_decoder *decoder, const Onnx__ModelProt
 
 static int32_t check_model(rt_model_decoder *decoder, const Onnx__ModelProto *proto) {
   if (!proto->graph)
-    return ops_error_set(
-        decoder->error, OPS_ERROR_INVALID_MODEL,
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_FILE,
         "the file holds no graph; expected a ModelProto with one, it is not an "
         "ONNX model, or one that was cut off");
   if (!proto->has_ir_version || proto->ir_version < 1)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "the model has %s %" PRId64 "; expected 1 to %d, export it again",
-                         proto->has_ir_version ? "IR version" : "no IR version, which means",
-                         proto->ir_version, RT_MODEL_MAX_IR_VERSION);
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_LIMIT_EXCEEDED,
+        "the model has %s %" PRId64 "; expected 1 to %d, export it again",
+        proto->has_ir_version ? "IR version" : "no IR version, which means", proto->ir_version,
+        RT_MODEL_MAX_IR_VERSION);
   if (proto->ir_version > RT_MODEL_MAX_IR_VERSION)
-    return ops_error_set(decoder->error, OPS_ERROR_UNSUPPORTED,
-                         "IR version %" PRId64
-                         "; expected at most %d; export the model for an "
-                         "older version or use a newer runtime",
-                         proto->ir_version, RT_MODEL_MAX_IR_VERSION);
+    return ops_error_set_cause(decoder->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
+                               "IR version %" PRId64
+                               "; expected at most %d; export the model for an "
+                               "older version or use a newer runtime",
+                               proto->ir_version, RT_MODEL_MAX_IR_VERSION);
   return OPS_OK;
 }
 

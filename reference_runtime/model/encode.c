@@ -463,15 +463,17 @@ static int32_t write_external(encoder *e, const char *path) {
   TAKE_ARRAY(e, name, size);
   snprintf(name, size, "%s.data", path);
   if (e->part_count > INT32_MAX)
-    return ops_error_set(e->error, OPS_ERROR_INVALID_ARGUMENT, "too many tensors for %s", name);
+    return ops_error_set_cause(e->error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_LIMIT_EXCEEDED,
+                               "too many tensors for %s", name);
   return rt_model_file_write(name, e->parts, (int32_t)e->part_count, e->error);
 }
 
 static int32_t pack(encoder *e, const char *path, const Onnx__ModelProto *model) {
   const size_t size = protobuf_c_message_get_packed_size(&model->base);
   if (size > RT_MODEL_MAX_FILE_BYTES)
-    return ops_error_set(e->error, OPS_ERROR_INVALID_ARGUMENT,
-                         "%s would have %zu bytes; expected at most 2 GiB - 1", path, size);
+    return ops_error_set_cause(e->error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_LIMIT_EXCEEDED,
+                               "%s would have %zu bytes; expected at most 2 GiB - 1", path,
+                               size);
   OPS_RETURN_IF_ERROR(write_external(e, path));
   uint8_t *bytes = malloc(size ? size : 1);
   if (!bytes)

@@ -48,10 +48,10 @@ static int32_t check_location(const char *location, ops_error *error) {
                       : has_parent_component(location) ? "contains '..'"
                                                        : NULL;
   if (!fault) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                       "external data location '%s' %s; expected a path relative to the "
-                       "model's folder and inside it",
-                       location, fault);
+  return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_EXTERNAL_OUTSIDE,
+                             "external data location '%s' %s; expected a path relative to the "
+                             "model's folder and inside it",
+                             location, fault);
 }
 
 // Opens `path`, relative to `folder` and free of links, one component at a time. Consumes
@@ -90,25 +90,27 @@ static int32_t open_inside(const char *base, const char *location, int *out_fd,
   real_base = realpath(base, NULL);
   real_path = real_base ? realpath(path, NULL) : NULL;
   if (!real_path) {
-    status =
-        ops_error_set(error, OPS_ERROR_IO,
-                      "external data file '%s' cannot be opened: %s; put it beside the model",
-                      path, strerror(errno));
+    status = ops_error_set_cause(
+        error, OPS_ERROR_IO, OPS_CAUSE_EXTERNAL_UNREADABLE,
+        "external data file '%s' cannot be opened: %s; put it beside the model", path,
+        strerror(errno));
     goto cleanup;
   }
   const size_t prefix = strcmp(real_base, "/") == 0 ? 0 : strlen(real_base);
   if (strncmp(real_path, real_base, prefix) != 0 || real_path[prefix] != '/') {
-    status = ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                           "external data location '%s' is a link out of the model's folder "
-                           "'%s'; copy the file into the folder",
-                           location, real_base);
+    status =
+        ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_EXTERNAL_OUTSIDE,
+                            "external data location '%s' is a link out of the model's folder "
+                            "'%s'; copy the file into the folder",
+                            location, real_base);
     goto cleanup;
   }
   *out_fd =
       open_beneath(open(real_base, O_RDONLY | O_CLOEXEC | O_DIRECTORY), real_path + prefix + 1);
   if (*out_fd < 0)
-    status = ops_error_set(error, OPS_ERROR_IO, "external data file '%s' cannot be opened: %s",
-                           path, strerror(errno));
+    status = ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_EXTERNAL_UNREADABLE,
+                                 "external data file '%s' cannot be opened: %s", path,
+                                 strerror(errno));
 cleanup:
   free(real_path);
   free(real_base);
@@ -121,16 +123,17 @@ static int32_t map_file(int fd, const char *location, void **out_data, uint64_t 
                         ops_error *error) {
   struct stat info;
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "external data location '%s' is not a regular file", location);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_EXTERNAL_UNREADABLE,
+                               "external data location '%s' is not a regular file", location);
   *out_size = (uint64_t)info.st_size;
   *out_data = NULL;
   if (*out_size == 0) return OPS_OK;
   void *data = mmap(NULL, (size_t)*out_size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED)
-    return ops_error_set(error, OPS_ERROR_IO,
-                         "external data file '%s' of %" PRIu64 " bytes cannot be mapped: %s",
-                         location, *out_size, strerror(errno));
+    return ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_EXTERNAL_UNREADABLE,
+                               "external data file '%s' of %" PRIu64
+                               " bytes cannot be mapped: %s",
+                               location, *out_size, strerror(errno));
   *out_data = data;
   return OPS_OK;
 }
@@ -162,8 +165,8 @@ static int32_t add_file(rt_model_external *external, const char *location,
 int32_t rt_model_external_map(rt_model_external *external, const char *location,
                               const uint8_t **out_data, uint64_t *out_size, ops_error *error) {
   if (!external->base_dir)
-    return ops_error_set(
-        error, OPS_ERROR_INVALID_MODEL,
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_EXTERNAL_OUTSIDE,
         "external data in '%s', but the model was loaded from memory without a "
         "folder; pass base_dir or load the model from its file",
         location);

@@ -20,18 +20,19 @@ static int32_t map_open_file(int fd, const char *path, uint64_t max_size, rt_mod
                              ops_error *error) {
   struct stat info;
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
-    return ops_error_set(error, OPS_ERROR_IO,
-                         "%s is not a regular file; pass the path of a file", path);
+    return ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNREADABLE,
+                               "%s is not a regular file; pass the path of a file", path);
   out->size = (uint64_t)info.st_size;
   if (out->size > max_size)
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "%s has %" PRIu64 " bytes; expected at most %" PRIu64
-                         "; keep large tensors as external data",
-                         path, out->size, max_size);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_LIMIT_EXCEEDED,
+                               "%s has %" PRIu64 " bytes; expected at most %" PRIu64
+                               "; keep large tensors as external data",
+                               path, out->size, max_size);
   if (out->size == 0) return OPS_OK;
   void *data = mmap(NULL, (size_t)out->size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED)
-    return ops_error_set(error, OPS_ERROR_IO, "%s cannot be mapped: %s", path, strerror(errno));
+    return ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNREADABLE,
+                               "%s cannot be mapped: %s", path, strerror(errno));
   out->data = data;
   return OPS_OK;
 }
@@ -41,8 +42,9 @@ int32_t rt_model_file_map(const char *path, uint64_t max_size, rt_model_file *ou
   *out_file = (rt_model_file){NULL, 0};
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
-    return ops_error_set(error, OPS_ERROR_IO, "%s cannot be opened: %s; check the path", path,
-                         strerror(errno));
+    return ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNREADABLE,
+                               "%s cannot be opened: %s; check the path", path,
+                               strerror(errno));
   const int32_t status = map_open_file(fd, path, max_size, out_file, error);
   close(fd);
   return status;
@@ -100,5 +102,6 @@ int32_t rt_model_file_write(const char *path, const rt_model_file *parts, int32_
   if (!good && fd >= 0) unlink(temporary);
   free(temporary);
   if (good) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_IO, "%s cannot be written: %s", path, strerror(reason));
+  return ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNWRITABLE,
+                             "%s cannot be written: %s", path, strerror(reason));
 }

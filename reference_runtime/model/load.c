@@ -31,9 +31,9 @@ static int32_t unpack(rt_model_decoder *decoder, const ProtobufCMessageDescripto
   *out_message = protobuf_c_message_unpack(type, &allocator, (size_t)size, bytes);
   if (*out_message) return OPS_OK;
   if (decoder->arena.refused) return rt_model_decoder_no_memory(decoder);
-  return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                       "the bytes are not a valid %s; the file is damaged or not ONNX",
-                       type->short_name);
+  return ops_error_set_cause(decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_FILE,
+                             "the bytes are not a valid %s; the file is damaged or not ONNX",
+                             type->short_name);
 }
 
 static int32_t unpack_outline(rt_model_decoder *decoder, const ProtobufCMessageDescriptor *type,
@@ -68,14 +68,16 @@ static int32_t load(const void *data, uint64_t size, rt_model_file *file, const 
                     const rt_model_options *options, rt_model **out_model, ops_error *error) {
   *out_model = NULL;
   if (size == 0)
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "the file is empty; expected a ModelProto, export the model again");
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_FILE,
+        "the file is empty; expected a ModelProto, export the model again");
   if (size > RT_MODEL_MAX_FILE_BYTES)
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "the model has %" PRIu64
-                         " bytes; expected at most 2 GiB - 1 (RT_MODEL_MAX_FILE_BYTES), keep "
-                         "large tensors as external data",
-                         size);
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_LIMIT_EXCEEDED,
+        "the model has %" PRIu64
+        " bytes; expected at most 2 GiB - 1 (RT_MODEL_MAX_FILE_BYTES), keep "
+        "large tensors as external data",
+        size);
   loaded_model *loaded = calloc(1, sizeof *loaded);
   if (!loaded) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a model");
   const uint64_t limit = options ? options->max_memory : 0;

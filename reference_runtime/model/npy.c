@@ -56,10 +56,10 @@ int rt_npy_is(const void *data, uint64_t size) {
 
 static int32_t fail(cursor *in, const char *expected) {
   const size_t left = (size_t)(in->end - in->at);
-  return ops_error_set(in->error, OPS_ERROR_INVALID_MODEL,
-                       "npy header: expected %s, found '%.*s'; save the array again with "
-                       "numpy.save",
-                       expected, (int)(left < 20 ? left : 20), in->at);
+  return ops_error_set_cause(in->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+                             "npy header: expected %s, found '%.*s'; save the array again with "
+                             "numpy.save",
+                             expected, (int)(left < 20 ? left : 20), in->at);
 }
 
 static void skip_space(cursor *in) {
@@ -125,8 +125,8 @@ static int32_t take_descr(cursor *in, npy_header *out) {
   ops_str descr = OPS_STR("");
   skip_space(in);
   if (in->at < in->end && *in->at == '[')
-    return ops_error_set(in->error, OPS_ERROR_UNSUPPORTED,
-                         "npy header: the array holds records; save one plain array");
+    return ops_error_set_cause(in->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_TYPE_UNSUPPORTED,
+                               "npy header: the array holds records; save one plain array");
   OPS_RETURN_IF_ERROR(take_string(in, &descr));
   for (int i = 0; i < kTypeCount && descr.size > 0; ++i) {
     char text[8];
@@ -138,8 +138,8 @@ static int32_t take_descr(cursor *in, npy_header *out) {
     out->swapped = descr.data[0] == '>';
     return OPS_OK;
   }
-  return ops_error_set(
-      in->error, OPS_ERROR_UNSUPPORTED,
+  return ops_error_set_cause(
+      in->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_TYPE_UNSUPPORTED,
       "npy header: type '%.*s'; expected bool, an integer, a float of 16 to 64 "
       "bits or a complex type; save other types as a TensorProto (.pb)",
       OPS_STR_FMT(descr));
@@ -225,9 +225,9 @@ static int32_t copy_data(const npy_header *header, const uint8_t *from, rt_model
   const uint8_t *bytes = out->data;
   for (uint64_t i = 0; out->elem_type == OPS_TYPE_BOOL && i < out->size; ++i)
     if (bytes[i] > 1)
-      return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                           "npy: element %" PRIu64 " of a bool array is %d; expected 0 or 1", i,
-                           bytes[i]);
+      return ops_error_set_cause(
+          error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+          "npy: element %" PRIu64 " of a bool array is %d; expected 0 or 1", i, bytes[i]);
   return OPS_OK;
 }
 
@@ -236,14 +236,14 @@ static int32_t fill_tensor(rt_model_arena *arena, const npy_header *header, cons
   uint64_t expected;
   if (!ops_checked_count(header->dims, header->rank, &out->element_count) ||
       !ops_checked_mul((uint64_t)out->element_count, header->type->size, &expected))
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "npy: the dimensions multiply to more than 2^63 - 1 elements");
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+                               "npy: the dimensions multiply to more than 2^63 - 1 elements");
   if (expected != size)
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "npy: %" PRIu64 " bytes of data; expected %" PRIu64 " for %" PRId64
-                         " elements of type %s; the file is cut off or damaged",
-                         size, expected, out->element_count,
-                         rt_model_elem_type_name(header->type->elem_type));
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+        "npy: %" PRIu64 " bytes of data; expected %" PRIu64 " for %" PRId64
+        " elements of type %s; the file is cut off or damaged",
+        size, expected, out->element_count, rt_model_elem_type_name(header->type->elem_type));
   int64_t *dims = rt_model_arena_calloc(arena, (uint64_t)header->rank, sizeof *dims);
   void *copy = rt_model_arena_alloc(arena, size);
   if (!dims || !copy)
@@ -265,18 +265,18 @@ int32_t rt_npy_decode(rt_model_arena *arena, const void *data, uint64_t size,
   const int wide = size > 6 && bytes[6] > 1;
   const uint64_t begin = wide ? 12 : 10;
   if (size < begin || bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)
-    return ops_error_set(
-        error, OPS_ERROR_INVALID_MODEL,
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
         "npy: expected format version 1.0, 2.0 or 3.0 and a header; the file is "
         "cut off, or newer than this runtime");
   uint64_t length = (uint64_t)bytes[8] | (uint64_t)bytes[9] << 8;
   if (wide) length |= (uint64_t)bytes[10] << 16 | (uint64_t)bytes[11] << 24;
   if (length > RT_NPY_MAX_HEADER || length > size - begin)
-    return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                         "npy: header of %" PRIu64
-                         " bytes; expected at most %d "
-                         "(RT_NPY_MAX_HEADER) and no more than the file has",
-                         length, RT_NPY_MAX_HEADER);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+                               "npy: header of %" PRIu64
+                               " bytes; expected at most %d "
+                               "(RT_NPY_MAX_HEADER) and no more than the file has",
+                               length, RT_NPY_MAX_HEADER);
   const char *text = (const char *)data + begin;
   cursor in = {text, text + length, error};
   npy_header header = {.type = &kTypes[0]};
@@ -292,9 +292,9 @@ int32_t rt_npy_header(const rt_model_tensor *tensor, char *out, uint64_t *out_si
   for (int i = 0; i < kTypeCount; ++i)
     if (kTypes[i].elem_type == tensor->elem_type) type = &kTypes[i];
   if (!type)
-    return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                         "numpy has no type %s; write a TensorProto (.pb) instead",
-                         rt_model_elem_type_name(tensor->elem_type));
+    return ops_error_set_cause(error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_TYPE_UNSUPPORTED,
+                               "numpy has no type %s; write a TensorProto (.pb) instead",
+                               rt_model_elem_type_name(tensor->elem_type));
   int used = 10 + snprintf(out + 10, RT_NPY_HEADER_ROOM - 10,
                            "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (",
                            type->size == 1 ? '|' : '<', type->kind, type->size);

@@ -103,9 +103,10 @@ static int32_t narrow(rt_model_decoder *decoder, const typed_row *row, field_vie
                                     : ((const uint64_t *)view.data)[i];
     const int64_t value = (int64_t)bits;
     if (value < row->min || value > row->max)
-      return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                           "entry %zu of %s is %" PRId64 "; expected %" PRId64 " to %" PRId64,
-                           i, kFieldNames[row->field], value, row->min, row->max);
+      return ops_error_set_cause(
+          decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+          "entry %zu of %s is %" PRId64 "; expected %" PRId64 " to %" PRId64, i,
+          kFieldNames[row->field], value, row->min, row->max);
     if (width % 8 == 0)
       memcpy(out + i * (width / 8), &bits, width / 8);
     else
@@ -124,11 +125,11 @@ static int32_t decode_typed(rt_model_decoder *decoder, const Onnx__TensorProto *
   const uint64_t expected =
       row->per_element ? (uint64_t)out->element_count * row->per_element : out->size;
   if (view.count != expected)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "%s has %zu entries; expected %" PRIu64 " for %" PRId64
-                         " elements of type %s",
-                         kFieldNames[row->field], view.count, expected, out->element_count,
-                         rt_model_elem_type_name(out->elem_type));
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+        "%s has %zu entries; expected %" PRIu64 " for %" PRId64 " elements of type %s",
+        kFieldNames[row->field], view.count, expected, out->element_count,
+        rt_model_elem_type_name(out->elem_type));
   if (is_string) return rt_model_decode_bytes(decoder, view.count, view.data, &out->strings);
   out->data = out->size ? view.data : NULL;
   if (row->min == row->max || out->size == 0) return OPS_OK;
@@ -177,11 +178,11 @@ static int32_t decode_raw(rt_model_decoder *decoder, const Onnx__TensorProto *pr
                           rt_model_tensor *out) {
   const ops_str raw = raw_of(decoder, proto);
   if (raw.size != out->size)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "raw_data has %" PRIu64 " bytes; expected %" PRIu64 " for %" PRId64
-                         " elements of type %s",
-                         raw.size, out->size, out->element_count,
-                         rt_model_elem_type_name(out->elem_type));
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+        "raw_data has %" PRIu64 " bytes; expected %" PRIu64 " for %" PRId64
+        " elements of type %s",
+        raw.size, out->size, out->element_count, rt_model_elem_type_name(out->elem_type));
   if (out->size == 0) return OPS_OK;
   if (decoder->file.data) return place_mapped(decoder, raw.data, out);
   out->data = raw.data;
@@ -206,35 +207,36 @@ static int32_t external_number(rt_model_decoder *decoder, const Onnx__TensorProt
   errno = 0;
   *out_number = strtoull(text, &end, 10);
   if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0) return OPS_OK;
-  return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                       "external_data entry '%s' is '%s'; expected a number of bytes", key,
-                       text);
+  return ops_error_set_cause(
+      decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+      "external_data entry '%s' is '%s'; expected a number of bytes", key, text);
 }
 
 static int32_t decode_external(rt_model_decoder *decoder, const Onnx__TensorProto *proto,
                                rt_model_tensor *out) {
   const char *location = external_entry(proto, "location");
   if (!location)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "data is external but external_data has no entry 'location'");
+    return ops_error_set_cause(decoder->error, OPS_ERROR_INVALID_MODEL,
+                               OPS_CAUSE_MALFORMED_TENSOR,
+                               "data is external but external_data has no entry 'location'");
   uint64_t offset, length, file_size, end;
   const uint8_t *data;
   OPS_RETURN_IF_ERROR(external_number(decoder, proto, "offset", 0, &offset));
   OPS_RETURN_IF_ERROR(external_number(decoder, proto, "length", out->size, &length));
   if (length != out->size)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "external data has length %" PRIu64 "; expected %" PRIu64
-                         " for %" PRId64 " elements of type %s",
-                         length, out->size, out->element_count,
-                         rt_model_elem_type_name(out->elem_type));
+    return ops_error_set_cause(decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_EXTERNAL_SIZE,
+                               "external data has length %" PRIu64 "; expected %" PRIu64
+                               " for %" PRId64 " elements of type %s",
+                               length, out->size, out->element_count,
+                               rt_model_elem_type_name(out->elem_type));
   OPS_RETURN_IF_ERROR(
       rt_model_external_map(&decoder->external, location, &data, &file_size, decoder->error));
   if (!ops_checked_add(offset, length, &end) || end > file_size)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "external data reaches from byte %" PRIu64 " over %" PRIu64
-                         " bytes, but the file '%s' has %" PRIu64
-                         "; the file is truncated or belongs to another model",
-                         offset, length, location, file_size);
+    return ops_error_set_cause(decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_EXTERNAL_SIZE,
+                               "external data reaches from byte %" PRIu64 " over %" PRIu64
+                               " bytes, but the file '%s' has %" PRIu64
+                               "; the file is truncated or belongs to another model",
+                               offset, length, location, file_size);
   return out->size ? place_mapped(decoder, data + offset, out) : OPS_OK;
 }
 
@@ -243,27 +245,30 @@ static int32_t decode_external(rt_model_decoder *decoder, const Onnx__TensorProt
 static int32_t decode_shape(rt_model_decoder *decoder, size_t rank, const int64_t *dims,
                             int64_t *out_count) {
   if (rank > OPS_MAX_RANK)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "has %zu dimensions; expected at most %d (OPS_MAX_RANK)", rank,
-                         OPS_MAX_RANK);
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+        "has %zu dimensions; expected at most %d (OPS_MAX_RANK)", rank, OPS_MAX_RANK);
   for (size_t i = 0; i < rank; ++i)
     if (dims[i] < 0)
-      return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                           "dimension %zu is %" PRId64 "; expected 0 or more", i, dims[i]);
+      return ops_error_set_cause(
+          decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+          "dimension %zu is %" PRId64 "; expected 0 or more", i, dims[i]);
   if (!ops_checked_count(dims, (int32_t)rank, out_count))
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "the product of its %zu dimensions exceeds 2^63 - 1 elements", rank);
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+        "the product of its %zu dimensions exceeds 2^63 - 1 elements", rank);
   return OPS_OK;
 }
 
 static int32_t check_elem_type(rt_model_decoder *decoder, int32_t elem_type) {
   if (elem_type > 0 && elem_type < OPS_TYPE_COUNT) return OPS_OK;
-  return ops_error_set(decoder->error,
-                       elem_type <= 0 ? OPS_ERROR_INVALID_MODEL : OPS_ERROR_UNSUPPORTED,
-                       "element type %" PRId32
-                       " is not known; expected 1 to %d, as "
-                       "TensorProto.DataType numbers them",
-                       elem_type, OPS_TYPE_COUNT - 1);
+  return ops_error_set_cause(decoder->error,
+                             elem_type <= 0 ? OPS_ERROR_INVALID_MODEL : OPS_ERROR_UNSUPPORTED,
+                             OPS_CAUSE_TYPE_UNSUPPORTED,
+                             "element type %" PRId32
+                             " is not known; expected 1 to %d, as "
+                             "TensorProto.DataType numbers them",
+                             elem_type, OPS_TYPE_COUNT - 1);
 }
 
 static int32_t size_of_elements(rt_model_decoder *decoder, rt_model_tensor *out) {
@@ -271,9 +276,10 @@ static int32_t size_of_elements(rt_model_decoder *decoder, rt_model_tensor *out)
   if (!ops_checked_mul((uint64_t)out->element_count, rt_model_elem_type_bits(out->elem_type),
                        &bits) ||
       !ops_checked_add(bits, 7, &padded))
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "%" PRId64 " elements of type %s exceed 2^64 bits", out->element_count,
-                         rt_model_elem_type_name(out->elem_type));
+    return ops_error_set_cause(decoder->error, OPS_ERROR_INVALID_MODEL,
+                               OPS_CAUSE_MALFORMED_TENSOR,
+                               "%" PRId64 " elements of type %s exceed 2^64 bits",
+                               out->element_count, rt_model_elem_type_name(out->elem_type));
   out->size = padded / 8;
   return OPS_OK;
 }
@@ -288,20 +294,22 @@ static int32_t check_places(rt_model_decoder *decoder, const Onnx__TensorProto *
   for (int field = 0; field < kFieldCount; ++field) {
     if (view_field(proto, field).count == 0) continue;
     if (external || raw || field != own_field)
-      return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                           "holds data in %s; expected only %s for type %s", kFieldNames[field],
-                           external ? "external data"
-                           : raw    ? "raw_data"
-                                    : kFieldNames[own_field],
-                           rt_model_elem_type_name(tensor->elem_type));
+      return ops_error_set_cause(
+          decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+          "holds data in %s; expected only %s for type %s", kFieldNames[field],
+          external ? "external data"
+          : raw    ? "raw_data"
+                   : kFieldNames[own_field],
+          rt_model_elem_type_name(tensor->elem_type));
   }
   if ((external && raw && raw_size > 0) ||
       (tensor->elem_type == OPS_TYPE_STRING && (external || raw_size > 0)))
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "holds data in %s; expected only %s for type %s",
-                         raw_size > 0 ? "raw_data" : "an external file",
-                         tensor->elem_type != OPS_TYPE_STRING ? "external data" : "string_data",
-                         rt_model_elem_type_name(tensor->elem_type));
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+        "holds data in %s; expected only %s for type %s",
+        raw_size > 0 ? "raw_data" : "an external file",
+        tensor->elem_type != OPS_TYPE_STRING ? "external data" : "string_data",
+        rt_model_elem_type_name(tensor->elem_type));
   if (proto->segment)
     return ops_error_set(decoder->error, OPS_ERROR_UNSUPPORTED,
                          "is a segment of a larger tensor; store it whole or as external data");
@@ -313,9 +321,9 @@ static int32_t check_bools(rt_model_decoder *decoder, const rt_model_tensor *ten
   const uint8_t *bytes = tensor->data;
   for (uint64_t i = 0; i < tensor->size; ++i)
     if (bytes[i] > 1)
-      return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                           "element %" PRIu64 " of a bool tensor is %d; expected 0 or 1", i,
-                           bytes[i]);
+      return ops_error_set_cause(
+          decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+          "element %" PRIu64 " of a bool tensor is %d; expected 0 or 1", i, bytes[i]);
   return OPS_OK;
 }
 
@@ -358,8 +366,8 @@ static int32_t check_sparse(rt_model_decoder *decoder, const rt_model_sparse_ten
       (indices->rank == 1 || (indices->rank == 2 && indices->dims[1] == sparse->rank)) &&
       indices->dims[0] == values->dims[0];
   if (!shapes_fit)
-    return ops_error_set(
-        decoder->error, OPS_ERROR_INVALID_MODEL,
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
         "%" PRId64 " values of rank %" PRId32 " and %" PRId64 " indices of rank %" PRId32
         " and type %s do not fit; expected values of shape [n] and int64 indices of shape [n] "
         "or [n, %" PRId32 "]",
@@ -371,10 +379,11 @@ static int32_t check_sparse(rt_model_decoder *decoder, const rt_model_sparse_ten
   for (int64_t i = 0; i < indices->element_count; ++i) {
     const int64_t bound = indices->rank == 1 ? total : sparse->dims[i % sparse->rank];
     if (index[i] < 0 || index[i] >= bound)
-      return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                           "entry %" PRId64 " of the indices is %" PRId64
-                           "; expected 0 or more and less than %" PRId64,
-                           i, index[i], bound);
+      return ops_error_set_cause(decoder->error, OPS_ERROR_INVALID_MODEL,
+                                 OPS_CAUSE_MALFORMED_TENSOR,
+                                 "entry %" PRId64 " of the indices is %" PRId64
+                                 "; expected 0 or more and less than %" PRId64,
+                                 i, index[i], bound);
   }
   return OPS_OK;
 }
@@ -382,9 +391,9 @@ static int32_t check_sparse(rt_model_decoder *decoder, const rt_model_sparse_ten
 static int32_t decode_sparse(rt_model_decoder *decoder, const Onnx__SparseTensorProto *proto,
                              rt_model_sparse_tensor *out) {
   if (!proto->values || !proto->indices)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "has no %s; expected values and indices",
-                         proto->values ? "indices" : "values");
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_TENSOR,
+        "has no %s; expected values and indices", proto->values ? "indices" : "values");
   OPS_RETURN_IF_ERROR(rt_model_decode_tensor(decoder, proto->values, &out->values));
   OPS_RETURN_IF_ERROR(rt_model_decode_tensor(decoder, proto->indices, &out->indices));
   int64_t total;

@@ -24,8 +24,8 @@ static int32_t decode_bytes(loaded_file *loaded, const void *data, uint64_t size
   if (rt_npy_is(data, size))
     return rt_npy_decode(&decoder->arena, data, size, &loaded->file.tensor, decoder->error);
   if (size > RT_MODEL_MAX_FILE_BYTES)
-    return ops_error_set(
-        decoder->error, OPS_ERROR_INVALID_MODEL,
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_LIMIT_EXCEEDED,
         "a TensorProto has more than 2 GiB - 1 bytes (RT_MODEL_MAX_FILE_BYTES)");
   ProtobufCMessage *message = NULL;
   OPS_RETURN_IF_ERROR(
@@ -118,8 +118,8 @@ static int32_t pack_message(const Onnx__TensorProto *message, uint8_t **out_byte
                             uint64_t *out_size, ops_error *error) {
   const size_t size = protobuf_c_message_get_packed_size(&message->base);
   if (size > RT_MODEL_MAX_FILE_BYTES)
-    return ops_error_set(
-        error, OPS_ERROR_INVALID_ARGUMENT,
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_LIMIT_EXCEEDED,
         "a TensorProto would have %zu bytes; expected at most 2 GiB - 1, write a .npy", size);
   *out_bytes = malloc(size ? size : 1);
   if (!*out_bytes)

@@ -10,11 +10,11 @@
 // it matters.
 static int32_t check_elem_type(rt_model_decoder *decoder, int32_t elem_type) {
   if (elem_type >= 0 && elem_type < OPS_TYPE_COUNT) return OPS_OK;
-  return ops_error_set(decoder->error, OPS_ERROR_UNSUPPORTED,
-                       "element type %" PRId32
-                       " is not known; expected 1 to %d, as "
-                       "TensorProto.DataType numbers them",
-                       elem_type, OPS_TYPE_COUNT - 1);
+  return ops_error_set_cause(decoder->error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_TYPE_UNSUPPORTED,
+                             "element type %" PRId32
+                             " is not known; expected 1 to %d, as "
+                             "TensorProto.DataType numbers them",
+                             elem_type, OPS_TYPE_COUNT - 1);
 }
 
 static int32_t decode_dim(rt_model_decoder *decoder,
@@ -26,9 +26,9 @@ static int32_t decode_dim(rt_model_decoder *decoder,
   if (proto->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) return OPS_OK;
   // Exporters write -1 for a dimension they do not know.
   if (proto->dim_value < -1)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "a dimension is %" PRId64 "; expected 0 or more, or -1 for unknown",
-                         proto->dim_value);
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_FILE,
+        "a dimension is %" PRId64 "; expected 0 or more, or -1 for unknown", proto->dim_value);
   out->value = proto->dim_value;
   return OPS_OK;
 }
@@ -37,9 +37,9 @@ static int32_t decode_shape(rt_model_decoder *decoder, const Onnx__TensorShapePr
                             rt_model_type *out) {
   if (!proto) return OPS_OK;
   if (proto->n_dim > OPS_MAX_RANK)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "a shape has %zu dimensions; expected at most %d (OPS_MAX_RANK)",
-                         proto->n_dim, OPS_MAX_RANK);
+    return ops_error_set_cause(decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_WRONG_RANK,
+                               "a shape has %zu dimensions; expected at most %d (OPS_MAX_RANK)",
+                               proto->n_dim, OPS_MAX_RANK);
   rt_model_dim *dims = rt_model_decoder_alloc(decoder, proto->n_dim, sizeof *dims);
   if (!dims) return rt_model_decoder_no_memory(decoder);
   for (size_t i = 0; i < proto->n_dim; ++i)
@@ -54,9 +54,10 @@ static int32_t decode_shape(rt_model_decoder *decoder, const Onnx__TensorShapePr
 static int32_t decode_element(rt_model_decoder *decoder, const Onnx__TypeProto *proto,
                               rt_model_type *out) {
   if (!proto)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "a sequence, optional or map type has no element type; export the "
-                         "model with complete types");
+    return ops_error_set_cause(
+        decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_TYPE_UNSUPPORTED,
+        "a sequence, optional or map type has no element type; export the "
+        "model with complete types");
   rt_model_type *element = rt_model_decoder_alloc(decoder, 1, sizeof *element);
   if (!element) return rt_model_decoder_no_memory(decoder);
   OPS_RETURN_IF_ERROR(rt_model_decode_type(decoder, proto, element));

@@ -57,10 +57,11 @@ typedef struct field {
 } field;
 
 static int32_t damaged(rt_model_decoder *decoder, const char *what) {
-  return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                       "%s; expected a SequenceProto, OptionalProto or MapProto, write the "
-                       "file again",
-                       what);
+  return ops_error_set_cause(
+      decoder->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_FILE,
+      "%s; expected a SequenceProto, OptionalProto or MapProto, write the "
+      "file again",
+      what);
 }
 
 // A varint of at most 10 bytes.
@@ -152,9 +153,9 @@ static int32_t decode_element(rt_model_decoder *decoder, uint64_t number, reader
 
 static int32_t check_depth(int32_t depth, ops_error *error) {
   if (depth <= RT_MODEL_MAX_NESTING) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                       "values are nested deeper than %d (RT_MODEL_MAX_NESTING)",
-                       RT_MODEL_MAX_NESTING);
+  return ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_LIMIT_EXCEEDED,
+                             "values are nested deeper than %d (RT_MODEL_MAX_NESTING)",
+                             RT_MODEL_MAX_NESTING);
 }
 
 static int32_t decode_list(rt_model_decoder *decoder, reader r, int32_t kind, int32_t depth,
@@ -276,12 +277,13 @@ static int32_t decode_map(rt_model_decoder *decoder, reader r, int32_t depth,
       decode_list(decoder, found.values, RT_MODEL_TYPE_SEQUENCE, depth + 1, &values));
   const uint64_t keys = out->key_type == OPS_TYPE_STRING ? found.string_keys : found.keys;
   if (keys != values.count || found.keys + found.string_keys != keys)
-    return ops_error_set(decoder->error, OPS_ERROR_INVALID_MODEL,
-                         "a map of type %" PRId32 " has %" PRIu64 " integer keys, %" PRIu64
-                         " string keys and %" PRIu32
-                         " values; expected one key of its type "
-                         "for each value",
-                         out->key_type, found.keys, found.string_keys, values.count);
+    return ops_error_set_cause(decoder->error, OPS_ERROR_INVALID_MODEL,
+                               OPS_CAUSE_MALFORMED_FILE,
+                               "a map of type %" PRId32 " has %" PRIu64
+                               " integer keys, %" PRIu64 " string keys and %" PRIu32
+                               " values; expected one key of its type "
+                               "for each value",
+                               out->key_type, found.keys, found.string_keys, values.count);
   out->items = values.items;
   out->count = values.count;
   return OPS_OK;
@@ -313,8 +315,9 @@ static int32_t read_bytes(const void *data, uint64_t size, int32_t kind, const c
   decoder->error = error;
   int32_t status = OPS_OK;
   if (size > RT_MODEL_MAX_FILE_BYTES && !rt_npy_is(data, size))
-    status = ops_error_set(error, OPS_ERROR_INVALID_MODEL,
-                           "the file has more than 2 GiB - 1 bytes (RT_MODEL_MAX_FILE_BYTES)");
+    status =
+        ops_error_set_cause(error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_LIMIT_EXCEEDED,
+                            "the file has more than 2 GiB - 1 bytes (RT_MODEL_MAX_FILE_BYTES)");
   if (status == OPS_OK) status = decode(decoder, data, size, kind, &loaded->file.value);
   decoder->external.base_dir = NULL;
   decoder->error = NULL;
@@ -371,8 +374,9 @@ typedef struct buffer {
 
 static int32_t append(buffer *out, const void *bytes, uint64_t size) {
   if (size > RT_MODEL_MAX_FILE_BYTES - out->size)
-    return ops_error_set(out->error, OPS_ERROR_INVALID_ARGUMENT,
-                         "the value has more than 2 GiB - 1 bytes (RT_MODEL_MAX_FILE_BYTES)");
+    return ops_error_set_cause(
+        out->error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_LIMIT_EXCEEDED,
+        "the value has more than 2 GiB - 1 bytes (RT_MODEL_MAX_FILE_BYTES)");
   uint8_t *data = realloc(out->data, (size_t)(out->size + size + 1));
   if (!data) return ops_error_set(out->error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a value");
   if (size) memcpy(data + out->size, bytes, (size_t)size);
@@ -474,8 +478,8 @@ int32_t rt_value_file_write(const char *path, const rt_model_value *value, ops_e
     return rt_tensor_file_write(path, &value->tensor, error);
   const size_t length = strlen(path);
   if (length >= 4 && strcmp(path + length - 4, ".npy") == 0)
-    return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                         "%s: numpy's format holds tensors only; write a .pb", path);
+    return ops_error_set_cause(error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_TYPE_UNSUPPORTED,
+                               "%s: numpy's format holds tensors only; write a .pb", path);
   buffer out = {.error = error};
   int32_t status =
       value->kind == RT_MODEL_TYPE_MAP ? pack_map(value, 0, &out) : pack_list(value, 0, &out);

@@ -59,11 +59,12 @@ static int32_t fail_at(scanner *scan, uint64_t offset, const ProtobufCMessageDes
   va_start(args, format);
   vsnprintf(what, sizeof what, format, args);
   va_end(args);
-  return ops_error_set(scan->error, OPS_ERROR_INVALID_MODEL,
-                       "byte %" PRIu64
-                       ", %s%s%s: %s; the file is damaged or not ONNX, export it "
-                       "again",
-                       offset, type->short_name, field ? "." : "", field ? field : "", what);
+  return ops_error_set_cause(scan->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_MALFORMED_FILE,
+                             "byte %" PRIu64
+                             ", %s%s%s: %s; the file is damaged or not ONNX, export it "
+                             "again",
+                             offset, type->short_name, field ? "." : "", field ? field : "",
+                             what);
 }
 
 // Reads a varint of at most 10 bytes that ends before `end`.
@@ -235,11 +236,12 @@ static int32_t scan_message(scanner *scan, const ProtobufCMessageDescriptor *typ
 static int32_t scan_child(scanner *scan, const ProtobufCMessageDescriptor *type,
                           const ProtobufCFieldDescriptor *known, const wire_field *field) {
   if (++scan->depth > RT_MODEL_MAX_NESTING)
-    return ops_error_set(scan->error, OPS_ERROR_INVALID_MODEL,
-                         "byte %" PRIu64
-                         ", %s.%s: messages are nested more than %d deep "
-                         "(RT_MODEL_MAX_NESTING); flatten the subgraphs",
-                         field->start, type->short_name, known->name, RT_MODEL_MAX_NESTING);
+    return ops_error_set_cause(scan->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_LIMIT_EXCEEDED,
+                               "byte %" PRIu64
+                               ", %s.%s: messages are nested more than %d deep "
+                               "(RT_MODEL_MAX_NESTING); flatten the subgraphs",
+                               field->start, type->short_name, known->name,
+                               RT_MODEL_MAX_NESTING);
   scan->position = field->begin;
   if (scan->outline) OPS_RETURN_IF_ERROR(outline_begin(scan, field->number, 0));
   const uint64_t begin = scan->outline ? scan->outline->size : 0;
@@ -294,10 +296,11 @@ static int32_t scan_known(scanner *scan, const ProtobufCMessageDescriptor *type,
 static int32_t scan_message(scanner *scan, const ProtobufCMessageDescriptor *type,
                             uint64_t end) {
   if (++scan->messages > RT_MODEL_MAX_MESSAGES)
-    return ops_error_set(scan->error, OPS_ERROR_INVALID_MODEL,
-                         "byte %" PRIu64 ": more than %" PRIu64
-                         " messages (RT_MODEL_MAX_MESSAGES); move lists of values into tensors",
-                         scan->position, RT_MODEL_MAX_MESSAGES);
+    return ops_error_set_cause(
+        scan->error, OPS_ERROR_INVALID_MODEL, OPS_CAUSE_LIMIT_EXCEEDED,
+        "byte %" PRIu64 ": more than %" PRIu64
+        " messages (RT_MODEL_MAX_MESSAGES); move lists of values into tensors",
+        scan->position, RT_MODEL_MAX_MESSAGES);
   uint64_t seen = 0;
   while (scan->position < end) {
     wire_field field = {0};

@@ -69,8 +69,8 @@ static int32_t place_bodies(rt_partition_state *state, const rt_node *node, rt_u
   unit->bodies = rt_bump_new(bump, count, sizeof *unit->bodies);
   if (!path || !names || !unit->bodies) return exhausted(error);
   if (state->partition->depth >= RT_PARTITION_MAX_DEPTH)
-    return ops_error_set(
-        error, OPS_ERROR_UNSUPPORTED,
+    return ops_error_set_cause(
+        error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
         "bodies are nested deeper than %u (RT_PARTITION_MAX_DEPTH); nest fewer "
         "If, Loop, Scan and SequenceMap. It is %s",
         RT_PARTITION_MAX_DEPTH, unit->where);

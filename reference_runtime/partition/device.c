@@ -28,26 +28,28 @@ static int32_t check_info(const rt_device *device, ops_error *error) {
   const ops_device_info *info = &device->info;
   const uint64_t alignment = info->min_alignment;
   if (alignment & (alignment - 1))
-    return ops_error_set(error, OPS_ERROR_INTERNAL,
-                         "device_info states min_alignment %llu, which is no power of two",
-                         (unsigned long long)alignment);
+    return ops_error_set_cause(
+        error, OPS_ERROR_INTERNAL, OPS_CAUSE_BROKEN_PROMISE,
+        "device_info states min_alignment %llu, which is no power of two",
+        (unsigned long long)alignment);
   const ops_str texts[] = {info->name, info->architecture, info->driver_version,
                            info->fingerprint};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i)
     if (!texts[i].data && texts[i].size)
-      return ops_error_set(error, OPS_ERROR_INTERNAL,
-                           "device_info states a text of %llu bytes at NULL",
-                           (unsigned long long)texts[i].size);
+      return ops_error_set_cause(error, OPS_ERROR_INTERNAL, OPS_CAUSE_BROKEN_PROMISE,
+                                 "device_info states a text of %llu bytes at NULL",
+                                 (unsigned long long)texts[i].size);
   const uint32_t special = info->memory_kinds & ~OPS_MEMORY_BIT(OPS_MEMORY_HOST);
   if (special && !device->provider->memory)
-    return ops_error_set(error, OPS_ERROR_INTERNAL,
-                         "device_info states memory kinds 0x%x, but the provider has no memory "
-                         "table to allocate them",
-                         info->memory_kinds);
+    return ops_error_set_cause(
+        error, OPS_ERROR_INTERNAL, OPS_CAUSE_BROKEN_PROMISE,
+        "device_info states memory kinds 0x%x, but the provider has no memory "
+        "table to allocate them",
+        info->memory_kinds);
   const int opaque = (special & OPS_MEMORY_BIT(OPS_MEMORY_DEVICE)) != 0;
   if (opaque && !device->provider->stream)
-    return ops_error_set(
-        error, OPS_ERROR_INTERNAL,
+    return ops_error_set_cause(
+        error, OPS_ERROR_INTERNAL, OPS_CAUSE_BROKEN_PROMISE,
         "device_info states device memory, but the provider has no stream table "
         "to copy to and from it");
   return OPS_OK;
@@ -64,10 +66,10 @@ static int32_t open_device(rt_device *device, const rt_device_spec *spec,
                                   spec->option_count, &device->instance, error));
   OPS_RETURN_IF_ERROR(api->device_count(device->instance, &device->device_count, error));
   if (spec->index >= device->device_count)
-    return ops_error_set(error, OPS_ERROR_NOT_FOUND,
-                         "there is no device %llu, the provider sees %llu; count from 0",
-                         (unsigned long long)spec->index,
-                         (unsigned long long)device->device_count);
+    return ops_error_set_cause(error, OPS_ERROR_NOT_FOUND, OPS_CAUSE_NO_SUCH_DEVICE,
+                               "there is no device %llu, the provider sees %llu; count from 0",
+                               (unsigned long long)spec->index,
+                               (unsigned long long)device->device_count);
   OPS_RETURN_IF_ERROR(api->device_open(device->instance, spec->index, &device->device, error));
   device->info.struct_size = sizeof device->info;
   OPS_RETURN_IF_ERROR(api->device_info(device->device, &device->info, error));

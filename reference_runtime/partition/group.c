@@ -132,9 +132,9 @@ static int32_t compile(rt_partition_state *state, const rt_device *device,
   if (status != OPS_OK)
     return ops_error_prefix(error, "provider %s, group %s", device->name, unit.name);
   if (!unit.kernel || !unit.api)
-    return ops_error_set(error, OPS_ERROR_INTERNAL,
-                         "provider %s compiled group %s but returned no kernel", device->name,
-                         unit.name);
+    return ops_error_set_cause(error, OPS_ERROR_INTERNAL, OPS_CAUSE_BROKEN_PROMISE,
+                               "provider %s compiled group %s but returned no kernel",
+                               device->name, unit.name);
   for (uint32_t i = 0; i < members->count; ++i)
     state->unit_of[members->items[i]] = state->unit_count;
   state->units[state->unit_count++] = unit;

@@ -53,8 +53,8 @@ static int32_t report_unplaced(const rt_partition_state *state, uint32_t positio
   char types[320];
   describe_types(state->graph, node, types, sizeof types);
   const char *reasons = state->reasons[position];
-  return ops_error_set(
-      error, OPS_ERROR_UNSUPPORTED,
+  return ops_error_set_cause(
+      error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_NO_KERNEL,
       "%s%snode '%s': nobody runs %s%s%s of opset %d with inputs (%s). %s. Add a "
       "provider that has it",
       state->path, node->path, node->name, node->op.domain, node->op.domain[0] ? "." : "",

@@ -199,7 +199,7 @@ static int32_t build(rewriter *r, const match *m, ops_rewrite_builder *builder,
   if (status == OPS_ERROR_UNSUPPORTED)
     note(r, m, 0, "not applied to '%s', %s", m->nodes[m->count - 1]->name, refusal.message);
   else if (status != OPS_OK)
-    return ops_error_set(error, status, "%s", refusal.message);
+    return ops_error_copy(error, status, &refusal);
   if (status == OPS_OK) {
     OPS_RETURN_IF_ERROR(check_results(builder, m->nodes[m->count - 1], error));
     OPS_RETURN_IF_ERROR(is_taken(r, m, builder, &is_good, error));
@@ -238,11 +238,12 @@ static int32_t visit_rule(rewriter *r, const rt_device *device, const ops_rewrit
                           rt_graph *graph, ops_error *error) {
   match m = {.device = device, .rule = rule, .count = (uint32_t)rule->pattern_count};
   if (rule->pattern_count > RT_REWRITE_MAX_PATTERN)
-    return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                         "provider %s, rule '%.*s': a pattern of %llu nodes, expected at most "
-                         "%u (RT_REWRITE_MAX_PATTERN)",
-                         device->name, (int)rule->name.size, rule->name.data,
-                         (unsigned long long)rule->pattern_count, RT_REWRITE_MAX_PATTERN);
+    return ops_error_set_cause(
+        error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
+        "provider %s, rule '%.*s': a pattern of %llu nodes, expected at most "
+        "%u (RT_REWRITE_MAX_PATTERN)",
+        device->name, (int)rule->name.size, rule->name.data,
+        (unsigned long long)rule->pattern_count, RT_REWRITE_MAX_PATTERN);
   return visit(r, &m, graph, error);
 }
 

@@ -232,8 +232,9 @@ static int32_t add_node(ops_rewrite_builder *builder, const ops_node *view, int6
   tensors made = {0};
   rt_node *node = NULL;
   if (builder->node_count >= RT_REWRITE_MAX_NODES)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "more than %u nodes (RT_REWRITE_MAX_NODES)", RT_REWRITE_MAX_NODES);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_LIMIT_EXCEEDED,
+                               "more than %u nodes (RT_REWRITE_MAX_NODES)",
+                               RT_REWRITE_MAX_NODES);
   if (!reserve((void **)&builder->nodes, builder->node_count, &builder->node_room))
     return exhausted(error);
   int32_t status = describe(builder, view, output_count, &desc, &made, error);

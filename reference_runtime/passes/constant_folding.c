@@ -228,7 +228,7 @@ static int32_t fold_one_by_one(folding *f, ops_error *error) {
     f->chosen[node->id] = 1;
     OPS_RETURN_IF_ERROR(fold_chosen(f, &ran, &problem, error));
     f->chosen[node->id] = 0;
-    if (ran == OPS_ERROR_OUT_OF_MEMORY) return ops_error_set(error, ran, "%s", problem.message);
+    if (ran == OPS_ERROR_OUT_OF_MEMORY) return ops_error_copy(error, ran, &problem);
     if (ran != OPS_OK)
       rt_pass_miss(f->context, "%s '%s': not folded, it cannot run: %s", node->op.name,
                    node->name, problem.message);

@@ -217,12 +217,12 @@ static int32_t run_all(rt_pass_context *context, ops_error *error) {
 
 static int32_t check_options(const rt_passes_options *options, ops_error *error) {
   if (options->level < 0 || options->level > RT_PASSES_MAX_LEVEL)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "optimization level %d; expected 0 to %d", options->level,
-                         RT_PASSES_MAX_LEVEL);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_UNKNOWN_PASS,
+                               "optimization level %d; expected 0 to %d", options->level,
+                               RT_PASSES_MAX_LEVEL);
   if ((options->precision || options->override_count) && options->level < 2)
-    return ops_error_set(
-        error, OPS_ERROR_INVALID_ARGUMENT,
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_UNKNOWN_PASS,
         "a precision changes rounding, which level %d forbids; expected level 2 "
         "or higher",
         options->level);
@@ -235,9 +235,9 @@ static int32_t check_options(const rt_passes_options *options, ops_error *error)
     for (k = 0; k < PASS_COUNT && used < sizeof names; ++k)
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", k ? ", " : "",
                                table[k].info.name);
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "there is no pass '%s' to disable; there are %s", options->disabled[i],
-                         names);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_UNKNOWN_PASS,
+                               "there is no pass '%s' to disable; there are %s",
+                               options->disabled[i], names);
   }
   return OPS_OK;
 }

@@ -42,7 +42,8 @@ static const rt_value *input_of(const work *w, uint32_t i) {
 }
 
 static int32_t broken(ops_error *error, const char *what) {
-  return ops_error_set(error, OPS_ERROR_INTERNAL, "its prepare %s", what);
+  return ops_error_set_cause(error, OPS_ERROR_INTERNAL, OPS_CAUSE_BROKEN_PROMISE,
+                             "its prepare %s", what);
 }
 
 // ---- Contents -------------------------------------------------------------------------------
@@ -639,9 +640,9 @@ int32_t rt_plan_prepare(const rt_action *action, ops_prepared **out_prepared,
   int32_t status =
       action->unit->api->prepare(action->unit->kernel, action->request, &reply, error);
   if (status == OPS_OK && !reply.prepared)
-    status = ops_error_set(error, OPS_ERROR_INTERNAL,
-                           "provider %s: prepare answered OK without a prepared object",
-                           action->device->name);
+    status = ops_error_set_cause(error, OPS_ERROR_INTERNAL, OPS_CAUSE_BROKEN_PROMISE,
+                                 "provider %s: prepare answered OK without a prepared object",
+                                 action->device->name);
   if (status != OPS_OK) ops_error_prefix(error, "%s", action->unit->where);
   *out_prepared = reply.prepared;
   free(infos);

@@ -125,9 +125,9 @@ int32_t rt_write_whole(const char *path, const char *what, rt_write_fn write,
   if (file && !complete)
     status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "writing the %s '%s'", what, path);
   else if (!file || failed || rename(partial, path) != 0)
-    status = ops_error_set(error, OPS_ERROR_IO,
-                           "%s '%s' cannot be written: %s; name a writable place", what, path,
-                           strerror(errno));
+    status = ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNWRITABLE,
+                                 "%s '%s' cannot be written: %s; name a writable place", what,
+                                 path, strerror(errno));
   if (status != OPS_OK && file) unlink(partial);
   free(partial);
   return status;

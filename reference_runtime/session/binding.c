@@ -164,10 +164,10 @@ static int32_t check_bytes(const opsrt_value *value, const opsrt_buffer *buffer,
   const uint64_t given = buffer ? buffer->size : value->size;
   const int fits = buffer ? given >= bytes : given == bytes;
   if (fits && (buffer || value->data || bytes == 0)) return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                       "input '%s' has %llu bytes, its type and shape need %llu", value->name,
-                       (unsigned long long)(buffer || value->data ? given : 0),
-                       (unsigned long long)bytes);
+  return ops_error_set_cause(
+      error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_INPUT_DATA,
+      "input '%s' has %llu bytes, its type and shape need %llu", value->name,
+      (unsigned long long)(buffer || value->data ? given : 0), (unsigned long long)bytes);
 }
 
 static int32_t set_input(opsrt_binding *b, uint32_t index, const opsrt_value *value,

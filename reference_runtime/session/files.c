@@ -200,7 +200,8 @@ static int32_t take_items(const ops_value *object, uint64_t count, rt_model_valu
   const ops_value_api *api = &ops_value_accessors;
   const int sequence = out->kind == RT_MODEL_TYPE_SEQUENCE;
   if (count > UINT32_MAX)
-    return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "more than 2^32 - 1 elements");
+    return ops_error_set_cause(error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
+                               "more than 2^32 - 1 elements");
   out->items = calloc((size_t)count + 1, sizeof *out->items);
   if (!out->items) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "elements");
   for (uint64_t i = 0; i < count; ++i) {
@@ -238,7 +239,8 @@ static int32_t take_map(const ops_value *object, rt_model_value *out, ops_error 
   out->key_type = OPS_TYPE_INT64;
   OPS_RETURN_IF_ERROR(api->map_size(object, &count, error));
   if (count > UINT32_MAX)
-    return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "more than 2^32 - 1 entries");
+    return ops_error_set_cause(error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_LIMIT_EXCEEDED,
+                               "more than 2^32 - 1 entries");
   out->items = calloc((size_t)count + 1, sizeof *out->items);
   out->keys = calloc((size_t)count + 1, sizeof *out->keys);
   out->string_keys = calloc((size_t)count + 1, sizeof *out->string_keys);

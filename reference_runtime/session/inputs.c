@@ -26,11 +26,12 @@ static const char *expected_inputs(const opsrt_session *session, char *text, siz
   return text;
 }
 
-static int32_t refuse(const opsrt_session *session, ops_error *error, const char *what,
-                      const char *name) {
+static int32_t refuse(const opsrt_session *session, ops_error *error, int32_t cause,
+                      const char *what, const char *name) {
   char text[700];
-  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "input '%s' %s; the model takes %s",
-                       name, what, expected_inputs(session, text, sizeof text));
+  return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, cause,
+                             "input '%s' %s; the model takes %s", name, what,
+                             expected_inputs(session, text, sizeof text));
 }
 
 static const char *describe_value(const opsrt_value *value, char *text, size_t size) {
@@ -47,11 +48,11 @@ static const char *describe_value(const opsrt_value *value, char *text, size_t s
 }
 
 static int32_t mismatch(const opsrt_info *info, const opsrt_value *value, ops_error *error,
-                        const char *detail) {
+                        int32_t cause, const char *detail) {
   char text[300];
-  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "input '%s' is %s, expected %s: %s",
-                       info->name, describe_value(value, text, sizeof text), info->text,
-                       detail);
+  return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, cause,
+                             "input '%s' is %s, expected %s: %s", info->name,
+                             describe_value(value, text, sizeof text), info->text, detail);
 }
 
 // ---- One value ------------------------------------------------------------------------------
@@ -63,21 +64,24 @@ static int32_t kind_of(const opsrt_value *value) {
 
 static int32_t check_shape(const opsrt_info *info, const opsrt_value *value, ops_error *error) {
   if (value->rank < 0 || value->rank > OPS_MAX_RANK || (value->rank > 0 && !value->dims))
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "input '%s': rank %d with %s, expected 0 to %d and as many dimensions",
-                         info->name, value->rank, value->dims ? "dimensions" : "no dimensions",
-                         OPS_MAX_RANK);
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_INPUT_SHAPE,
+        "input '%s': rank %d with %s, expected 0 to %d and as many dimensions", info->name,
+        value->rank, value->dims ? "dimensions" : "no dimensions", OPS_MAX_RANK);
   for (int32_t i = 0; i < value->rank; ++i)
-    if (value->dims[i] < 0) return mismatch(info, value, error, "a dimension is negative");
+    if (value->dims[i] < 0)
+      return mismatch(info, value, error, OPS_CAUSE_INPUT_SHAPE, "a dimension is negative");
   if (info->type && value->type != info->type)
-    return mismatch(info, value, error, "convert it to the type of the model");
+    return mismatch(info, value, error, OPS_CAUSE_INPUT_TYPE,
+                    "convert it to the type of the model");
   if (info->rank < 0) return OPS_OK;
-  if (value->rank != info->rank) return mismatch(info, value, error, "the ranks differ");
+  if (value->rank != info->rank)
+    return mismatch(info, value, error, OPS_CAUSE_INPUT_RANK, "the ranks differ");
   for (int32_t i = 0; i < info->rank; ++i)
     if (info->dims[i] >= 0 && info->dims[i] != value->dims[i]) {
       char text[80];
       snprintf(text, sizeof text, "dimension %d must be %lld", i, (long long)info->dims[i]);
-      return mismatch(info, value, error, text);
+      return mismatch(info, value, error, OPS_CAUSE_INPUT_SHAPE, text);
     }
   return OPS_OK;
 }
@@ -86,7 +90,8 @@ int32_t rt_session_check_tensor(const opsrt_session *session, uint32_t index,
                                 const opsrt_value *value, ops_error *error) {
   const opsrt_info *info = &session->inputs[index];
   if (kind_of(value) != OPS_VALUE_TENSOR || (info->kind && info->kind != OPS_VALUE_TENSOR))
-    return refuse(session, error, "is no tensor, and only tensors can be bound", info->name);
+    return refuse(session, error, OPS_CAUSE_INPUT_TYPE,
+                  "is no tensor, and only tensors can be bound", info->name);
   return check_shape(info, value, error);
 }
 
@@ -97,12 +102,13 @@ static int32_t take_tensor(const opsrt_info *info, const opsrt_value *value, int
   input->data = value->data;
   if (!data_needed) return OPS_OK;
   if (value->size != bytes)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "input '%s' has %llu bytes, its type and shape need %llu", info->name,
-                         (unsigned long long)value->size, (unsigned long long)bytes);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_INPUT_DATA,
+                               "input '%s' has %llu bytes, its type and shape need %llu",
+                               info->name, (unsigned long long)value->size,
+                               (unsigned long long)bytes);
   if (!value->data && bytes)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "input '%s' has no data",
-                         info->name);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_INPUT_DATA,
+                               "input '%s' has no data", info->name);
   return OPS_OK;
 }
 
@@ -112,10 +118,10 @@ static int32_t take_strings(const opsrt_info *info, const opsrt_value *value,
   int64_t count = 1;
   for (int32_t i = 0; i < value->rank; ++i)
     if (__builtin_mul_overflow(count, value->dims[i], &count))
-      return mismatch(info, value, error, "it has too many elements");
+      return mismatch(info, value, error, OPS_CAUSE_INPUT_SHAPE, "it has too many elements");
   if (count > 0 && !value->strings)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "input '%s' has no strings",
-                         info->name);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_INPUT_DATA,
+                               "input '%s' has no strings", info->name);
   OPS_RETURN_IF_ERROR(ops_value_create(OPS_VALUE_STRINGS, out_value, error));
   OPS_RETURN_IF_ERROR(api->strings_resize(*out_value, value->rank, value->dims, error));
   for (int64_t i = 0; i < count; ++i)
@@ -128,7 +134,8 @@ static int32_t take_object(const opsrt_session *session, uint32_t index,
                            ops_error *error) {
   rt_run_input *input = &inputs->items[index];
   if (!value->value || ops_value_accessors.kind(value->value) != kind_of(value))
-    return refuse(session, error, "is given without a value of its kind", value->name);
+    return refuse(session, error, OPS_CAUSE_INPUT_DATA, "is given without a value of its kind",
+                  value->name);
   input->value = value->value;
   return rt_views_type(session->partition->views, session->graph->inputs[index], &input->type,
                        error);
@@ -140,7 +147,7 @@ static int32_t take(const opsrt_session *session, uint32_t index, const opsrt_va
   rt_run_input *input = &inputs->items[index];
   const int32_t kind = kind_of(value);
   if (info->kind && kind != info->kind)
-    return refuse(session, error, "is of another kind", info->name);
+    return refuse(session, error, OPS_CAUSE_INPUT_TYPE, "is of another kind", info->name);
   if (kind != OPS_VALUE_TENSOR && kind != OPS_VALUE_STRINGS)
     return take_object(session, index, value, inputs, error);
   OPS_RETURN_IF_ERROR(check_shape(info, value, error));
@@ -170,12 +177,12 @@ int32_t rt_session_check_symbols(const opsrt_session *session, const rt_run_inpu
       uint32_t symbol = 0;
       if (!rt_dim_as_symbol(graph->symbols, type->dims[k], &symbol)) continue;
       if (where[symbol] && bound[symbol] != given->dims[k])
-        return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                             "input '%s': dimension %d (%s) is %lld, but input '%s' makes it "
-                             "%lld",
-                             graph->inputs[i]->name, k, session->inputs[i].symbols[k],
-                             (long long)given->dims[k], where[symbol],
-                             (long long)bound[symbol]);
+        return ops_error_set_cause(
+            error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_INPUT_SHAPE,
+            "input '%s': dimension %d (%s) is %lld, but input '%s' makes it "
+            "%lld",
+            graph->inputs[i]->name, k, session->inputs[i].symbols[k], (long long)given->dims[k],
+            where[symbol], (long long)bound[symbol]);
       where[symbol] = graph->inputs[i]->name;
       bound[symbol] = given->dims[k];
     }
@@ -192,14 +199,15 @@ int32_t rt_session_find_input(const opsrt_session *session, const char *name,
       *out_index = i;
       return OPS_OK;
     }
-  return refuse(session, error, "does not exist", name ? name : "");
+  return refuse(session, error, OPS_CAUSE_UNKNOWN_INPUT, "does not exist", name ? name : "");
 }
 
 int32_t rt_session_default(const opsrt_session *session, uint32_t index, opsrt_value *out_value,
                            ops_error *error) {
   const rt_constant *constant = session->graph->inputs[index]->constant;
   if (!constant || constant->sparse)
-    return refuse(session, error, "is missing", session->inputs[index].name);
+    return refuse(session, error, OPS_CAUSE_MISSING_INPUT, "is missing",
+                  session->inputs[index].name);
   const void *data = NULL;
   OPS_RETURN_IF_ERROR(rt_constant_aligned(constant, &data, error));
   *out_value = (opsrt_value){.name = session->inputs[index].name,
@@ -226,7 +234,7 @@ static int32_t fill(rt_session_inputs *inputs, const opsrt_session *session,
     uint32_t index = 0;
     OPS_RETURN_IF_ERROR(rt_session_find_input(session, values[i].name, &index, error));
     if (inputs->items[index].type)
-      return refuse(session, error, "is given twice", values[i].name);
+      return refuse(session, error, OPS_CAUSE_INPUT_TWICE, "is given twice", values[i].name);
     OPS_RETURN_IF_ERROR(take(session, index, &values[i], data_needed, inputs, error));
   }
   for (uint32_t i = 0; i < inputs->count; ++i)

@@ -40,20 +40,21 @@ static const void *bytes_at(view file, uint64_t offset, uint64_t size) {
 
 static int32_t check_header(view file, const char *path, Elf64_Ehdr *out, ops_error *error) {
   if (file.size < sizeof *out || memcmp(file.data, ELFMAG, SELFMAG) != 0)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "%s: not a shared object (no ELF header); expected a provider built "
-                         "with -shared",
-                         path);
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_NOT_A_PROVIDER,
+        "%s: not a shared object (no ELF header); expected a provider built "
+        "with -shared",
+        path);
   memcpy(out, file.data, sizeof *out);
   if (out->e_ident[EI_CLASS] != ELFCLASS64 || out->e_machine != HOST_MACHINE)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "%s: built for another machine (ELF machine %u, %s-bit), expected %s",
-                         path, out->e_machine,
-                         out->e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32", HOST_MACHINE_NAME);
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_NOT_A_PROVIDER,
+        "%s: built for another machine (ELF machine %u, %s-bit), expected %s", path,
+        out->e_machine, out->e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32", HOST_MACHINE_NAME);
   if (out->e_type != ET_DYN)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "%s: an ELF file of type %u, expected a shared object (type %u)", path,
-                         out->e_type, ET_DYN);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_NOT_A_PROVIDER,
+                               "%s: an ELF file of type %u, expected a shared object (type %u)",
+                               path, out->e_type, ET_DYN);
   return OPS_OK;
 }
 
@@ -123,10 +124,11 @@ static int32_t inspect(view file, const char *path, ops_elf_facts *facts, ops_er
   Elf64_Ehdr header;
   OPS_RETURN_IF_ERROR(check_header(file, path, &header, error));
   if (!find_symbols(file, &header, facts))
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "%s: damaged shared object: its dynamic symbol table cannot be read; "
-                         "build or copy it again",
-                         path);
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_NOT_A_PROVIDER,
+        "%s: damaged shared object: its dynamic symbol table cannot be read; "
+        "build or copy it again",
+        path);
   return OPS_OK;
 }
 
@@ -137,21 +139,22 @@ int32_t ops_elf_inspect(const char *path, ops_elf_facts *out_facts, ops_error *e
   if (fd < 0 || fstat(fd, &status) != 0) {
     const int reason = errno;
     if (fd >= 0) close(fd);
-    return ops_error_set(error, OPS_ERROR_IO, "%s: cannot be read: %s", path, strerror(reason));
+    return ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNREADABLE,
+                               "%s: cannot be read: %s", path, strerror(reason));
   }
   if (!S_ISREG(status.st_mode) || status.st_size == 0) {
     close(fd);
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "%s: not a shared object (%s); expected a provider built with -shared",
-                         path,
-                         S_ISREG(status.st_mode) ? "an empty file" : "not a regular file");
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_NOT_A_PROVIDER,
+        "%s: not a shared object (%s); expected a provider built with -shared", path,
+        S_ISREG(status.st_mode) ? "an empty file" : "not a regular file");
   }
   void *data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   const int reason = errno;
   close(fd);
   if (data == MAP_FAILED)
-    return ops_error_set(error, OPS_ERROR_IO, "%s: cannot be mapped: %s", path,
-                         strerror(reason));
+    return ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNREADABLE,
+                               "%s: cannot be mapped: %s", path, strerror(reason));
   const view file = {data, (uint64_t)status.st_size};
   const int32_t result = inspect(file, path, out_facts, error);
   munmap(data, (size_t)status.st_size);

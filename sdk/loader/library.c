@@ -46,14 +46,14 @@ static int32_t check_file(const char *path, const ops_library_options *options,
         "(0x%x); use the same -fsanitize= options for both",
         path, facts.sanitizer, OPS_SANITIZER_BUILD);
   if (!facts.exports_query)
-    return ops_error_set(
-        error, OPS_ERROR_INVALID_ARGUMENT,
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_NOT_A_PROVIDER,
         "%s: does not export ops_provider_query; define it with OPS_EXPORT and keep "
         "it in the version script",
         path);
   if (options->strict && facts.extra_exports)
-    return ops_error_set(
-        error, OPS_ERROR_INVALID_ARGUMENT,
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_NOT_A_PROVIDER,
         "%s: exports %llu symbol(s) besides ops_provider_query, for instance '%s'; "
         "build with -fvisibility=hidden and the SDK's version script",
         path, (unsigned long long)facts.extra_exports, facts.extra_export);
@@ -63,14 +63,14 @@ static int32_t check_file(const char *path, const ops_library_options *options,
 static int32_t check_reply(const ops_library *library, const ops_query_request *request,
                            const ops_query_reply *reply, ops_error *error) {
   if (reply->magic != OPS_QUERY_MAGIC)
-    return ops_error_set(
-        error, OPS_ERROR_INVALID_ARGUMENT,
+    return ops_error_set_cause(
+        error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_NOT_A_PROVIDER,
         "%s: answered the query with magic 0x%llx, expected 0x%llx; it is not a "
         "provider of this ABI",
         library->path, (unsigned long long)reply->magic, (unsigned long long)OPS_QUERY_MAGIC);
   if (reply->version < request->min_version || reply->version > request->max_version)
-    return ops_error_set(
-        error, OPS_ERROR_UNSUPPORTED_VERSION,
+    return ops_error_set_cause(
+        error, OPS_ERROR_UNSUPPORTED_VERSION, OPS_CAUSE_ABI_MISMATCH,
         "%s: chose ABI version %u.%u outside the %u.%u to %u.%u that were offered",
         library->path, OPS_VERSION_MAJOR(reply->version), OPS_VERSION_MINOR(reply->version),
         OPS_VERSION_MAJOR(request->min_version), OPS_VERSION_MINOR(request->min_version),
@@ -82,15 +82,16 @@ static int32_t check_reply(const ops_library *library, const ops_query_request *
         "-fsanitize= options for both",
         library->path, reply->sanitizer, OPS_SANITIZER_BUILD);
   if (reply->required_features & ~request->offered_features)
-    return ops_error_set(
-        error, OPS_ERROR_UNSUPPORTED_VERSION,
+    return ops_error_set_cause(
+        error, OPS_ERROR_UNSUPPORTED_VERSION, OPS_CAUSE_ABI_MISMATCH,
         "%s: needs host features 0x%llx that this host does not offer; use a newer "
         "host",
         library->path,
         (unsigned long long)(reply->required_features & ~request->offered_features));
   if (!reply->provider)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "%s: answered the query without a provider table", library->path);
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_NOT_A_PROVIDER,
+                               "%s: answered the query without a provider table",
+                               library->path);
   return OPS_OK;
 }
 
@@ -98,8 +99,8 @@ static int32_t check_reply(const ops_library *library, const ops_query_request *
 static int32_t refuse_version(const ops_library *library, const ops_query_request *request,
                               const ops_query_reply *reply, ops_error *error) {
   const int too_new = reply->min_version > request->max_version;
-  return ops_error_set(
-      error, OPS_ERROR_UNSUPPORTED_VERSION,
+  return ops_error_set_cause(
+      error, OPS_ERROR_UNSUPPORTED_VERSION, OPS_CAUSE_ABI_MISMATCH,
       "%s: too %s: it speaks ABI %u.%u to %u.%u, this host %u.%u to %u.%u; %s", library->path,
       too_new ? "new" : "old", OPS_VERSION_MAJOR(reply->min_version),
       OPS_VERSION_MINOR(reply->min_version), OPS_VERSION_MAJOR(reply->max_version),
@@ -125,8 +126,8 @@ static int32_t negotiate(ops_library *library, const ops_library_options *option
   ops_provider_query_fn query;
   *(void **)&query = dlsym(library->handle, "ops_provider_query");
   if (!query)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "%s: ops_provider_query: %s",
-                         library->path, dlerror());
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_NOT_A_PROVIDER,
+                               "%s: ops_provider_query: %s", library->path, dlerror());
   const ops_query_request request = request_of(options);
   ops_query_reply reply = {.struct_size = sizeof reply};
   ops_error local = OPS_ERROR_INIT;
@@ -173,7 +174,8 @@ static int32_t load(const char *path, const struct stat *file,
   library->inode = file->st_ino;
   library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!library->handle)
-    status = ops_error_set(error, OPS_ERROR_IO, "%s: cannot be loaded: %s", path, dlerror());
+    status = ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_LIBRARY_MISSING,
+                                 "%s: cannot be loaded: %s", path, dlerror());
   if (status == OPS_OK) status = negotiate(library, options, error);
   if (status == OPS_OK && (status = ops_provider_check(library->provider, error)) != OPS_OK) {
     ops_error_prefix(error, "%s", path);
@@ -212,7 +214,8 @@ static int32_t open_locked(const char *path, const ops_library_options *options,
                            ops_library **out_library, ops_error *error) {
   struct stat file;
   if (stat(path, &file) != 0)
-    return ops_error_set(error, OPS_ERROR_IO, "%s: cannot be read", path);
+    return ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNREADABLE,
+                               "%s: cannot be read", path);
   ops_library *library = find_open(&file);
   if (library) {
     OPS_RETURN_IF_ERROR(check_again(library, options, error));

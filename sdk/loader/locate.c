@@ -71,13 +71,13 @@ int32_t ops_library_locate(const char *name, const char *provider_dir, char out_
                          "the name of the provider is empty");
   if (strchr(name, '/')) {
     if (try_path(&s, name)) return OPS_OK;
-    return ops_error_set(error, OPS_ERROR_NOT_FOUND,
-                         "provider %s: no such file; check the path", name);
+    return ops_error_set_cause(error, OPS_ERROR_NOT_FOUND, OPS_CAUSE_LIBRARY_MISSING,
+                               "provider %s: no such file; check the path", name);
   }
   if (try_folder(&s, ".") || try_folder(&s, provider_dir ? provider_dir : OPS_PROVIDER_DIR) ||
       try_loader_path(&s))
     return OPS_OK;
-  return ops_error_set(error, OPS_ERROR_NOT_FOUND,
-                       "provider '%s' was not found; give its path, or put it into one of: %s",
-                       name, s.tried);
+  return ops_error_set_cause(
+      error, OPS_ERROR_NOT_FOUND, OPS_CAUSE_LIBRARY_MISSING,
+      "provider '%s' was not found; give its path, or put it into one of: %s", name, s.tried);
 }

@@ -97,9 +97,9 @@ static int32_t check_tensor(const ops_arg *source, uint64_t *out_bytes, ops_erro
   if (ops_type_bits(tensor->type) % 8 != 0 &&
       (tensor->bit_offset != 0 ||
        !ops_strides_are_contiguous(tensor->rank, tensor->dims, tensor->strides)))
-    return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                         "a tensor of %s put into a value must be contiguous",
-                         ops_type_name(tensor->type));
+    return ops_error_set_cause(error, OPS_ERROR_UNSUPPORTED, OPS_CAUSE_NOT_CONTIGUOUS,
+                               "a tensor of %s put into a value must be contiguous",
+                               ops_type_name(tensor->type));
   return OPS_OK;
 }
 

@@ -5,6 +5,7 @@
 #define OPS_OPS_H_
 
 #include <ops/base.h>
+#include <ops/cause.h>
 #include <ops/device.h>
 #include <ops/group.h>
 #include <ops/host.h>

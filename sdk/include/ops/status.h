@@ -60,6 +60,8 @@ typedef struct ops_error {
   uint32_t message_size;                // bytes of `message` in use, the terminator not counted
   int64_t vendor_code;                  // the driver's own number, or 0
   char message[OPS_ERROR_MESSAGE_MAX];  // UTF-8, terminated; what, expected, found, remedy
+  int32_t cause;     // number of the catalogue in <ops/cause.h>; 0: no more than `code` says
+  int32_t reserved;  // 0
 } ops_error;
 
 #ifdef __cplusplus

@@ -31,13 +31,20 @@ static int has_header(const ops_error *error) {
   return error->struct_size >= offsetof(ops_error, message);
 }
 
-static void store(ops_error *error, int32_t code, const char *text, size_t size) {
+// 1 if its owner knows of causes.
+static int has_cause(const ops_error *error) {
+  return error->struct_size >= offsetof(ops_error, cause) + sizeof error->cause;
+}
+
+static void store(ops_error *error, int32_t code, int32_t cause, const char *text,
+                  size_t size) {
   const size_t capacity = message_capacity(error);
   if (has_header(error)) {
     error->code = code;
     error->vendor_code = 0;
     error->message_size = 0;
   }
+  if (has_cause(error)) error->cause = cause;
   if (capacity == 0) return;
   if (size > capacity - 1) size = trim_utf8(text, capacity - 1);
   memmove(error->message, text, size);
@@ -45,13 +52,27 @@ static void store(ops_error *error, int32_t code, const char *text, size_t size)
   error->message_size = (uint32_t)size;
 }
 
-int32_t ops_error_set_v(ops_error *error, int32_t code, const char *format, va_list args) {
+static int32_t set(ops_error *error, int32_t code, int32_t cause, const char *format,
+                   va_list args) {
   if (!error) return code;
   char text[OPS_ERROR_MESSAGE_MAX + 4];
   const int written = vsnprintf(text, sizeof text, format, args);
   size_t size = written < 0 ? 0 : (size_t)written;
   if (size >= sizeof text) size = sizeof text - 1;
-  store(error, code, text, size);
+  store(error, code, cause, text, size);
+  return code;
+}
+
+int32_t ops_error_set_v(ops_error *error, int32_t code, const char *format, va_list args) {
+  return set(error, code, code, format, args);
+}
+
+int32_t ops_error_set_cause(ops_error *error, int32_t code, int32_t cause, const char *format,
+                            ...) {
+  va_list args;
+  va_start(args, format);
+  set(error, code, cause, format, args);
+  va_end(args);
   return code;
 }
 
@@ -61,6 +82,18 @@ int32_t ops_error_set(ops_error *error, int32_t code, const char *format, ...) {
   ops_error_set_v(error, code, format, args);
   va_end(args);
   return code;
+}
+
+int32_t ops_error_copy(ops_error *error, int32_t code, const ops_error *from) {
+  if (!error) return code;
+  store(error, code, has_cause(from) ? from->cause : code, from->message, from->message_size);
+  if (has_header(error)) error->vendor_code = from->vendor_code;
+  return code;
+}
+
+void ops_error_add_cause(ops_error *error, int32_t cause) {
+  if (!error || !has_cause(error)) return;
+  if (error->cause == 0 || error->cause == error->code) error->cause = cause;
 }
 
 int32_t ops_error_prefix(ops_error *error, const char *format, ...) {
@@ -77,7 +110,8 @@ int32_t ops_error_prefix(ops_error *error, const char *format, ...) {
   const int tail =
       snprintf(text + head, sizeof text - (size_t)head, ": %.*s", (int)old, error->message);
   const int64_t vendor_code = error->vendor_code;
-  store(error, error->code, text, (size_t)head + (tail > 0 ? (size_t)tail : 0));
+  const int32_t cause = has_cause(error) ? error->cause : 0;
+  store(error, error->code, cause, text, (size_t)head + (tail > 0 ? (size_t)tail : 0));
   error->vendor_code = vendor_code;
   return error->code;
 }

@@ -4,7 +4,7 @@
 #ifndef OPS_SUPPORT_ERROR_H_
 #define OPS_SUPPORT_ERROR_H_
 
-#include <ops/status.h>
+#include <ops/cause.h>
 #include <stdarg.h>
 
 #ifdef __cplusplus
@@ -12,12 +12,8 @@ extern "C" {
 #endif
 
 // An ops_error ready to be passed to a call.
-#define OPS_ERROR_INIT                 \
-  {                                    \
-    sizeof(ops_error), OPS_OK, 0, 0, { \
-      0                                \
-    }                                  \
-  }
+#define OPS_ERROR_INIT \
+  { sizeof(ops_error), OPS_OK, 0, 0, {0}, 0, 0 }
 
 // printf's arguments for an ops_str used with "%.*s".
 #define OPS_STR_FMT(str) (int)(str).size, ((str).data ? (str).data : "")
@@ -35,6 +31,19 @@ int32_t ops_error_set(ops_error *error, int32_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int32_t ops_error_set_v(ops_error *error, int32_t code, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
+
+// The same with the cause, one of OPS_CAUSE_LIST that may stand beside `code`; without one, the
+// cause is the status itself.
+int32_t ops_error_set_cause(ops_error *error, int32_t code, int32_t cause, const char *format,
+                            ...) __attribute__((format(printf, 4, 5)));
+
+// Hands an error with which a call returned `code` on into another record: message, cause,
+// vendor code. Returns `code`.
+int32_t ops_error_copy(ops_error *error, int32_t code, const ops_error *from);
+
+// Gives an error that is already set a cause that its filler could not know, unless it has one
+// more precise than its status. Accepts NULL.
+void ops_error_add_cause(ops_error *error, int32_t cause);
 
 // Puts "text: " in front of the message of an error that is already set, for instance the file
 // or node in which it happened. Returns the code of `error`, or OPS_ERROR_INTERNAL if error is

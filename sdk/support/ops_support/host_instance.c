@@ -10,9 +10,9 @@ int32_t ops_host_instance_create(const ops_host_api *api, ops_host *host,
                                  ops_instance **out_instance, ops_error *error) {
   *out_instance = NULL;
   if (option_count)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "option '%.*s': this provider takes no options",
-                         OPS_STR_FMT(options[0].key));
+    return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_UNKNOWN_OPTION,
+                               "option '%.*s': this provider takes no options",
+                               OPS_STR_FMT(options[0].key));
   ops_instance *instance = calloc(1, sizeof *instance);
   if (!instance)
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for an instance");

@@ -621,7 +621,9 @@ static int32_t describe_fullest(rt_executor *executor, const rt_plan *plan, uint
   pthread_mutex_unlock(&executor->mutex);
   OPS_RETURN_IF_ERROR(status);
   const rt_action *action = fullest.action;
-  const char *where = !action ? "the end" : action->unit ? action->unit->where : action->name;
+  const char *where = !action        ? "no single node"
+                      : action->unit ? action->unit->where
+                                     : action->name;
   snprintf(buffer, size, "%s: %s", where, bytes);
   return OPS_OK;
 }

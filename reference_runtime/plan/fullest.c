@@ -82,9 +82,9 @@ int32_t rt_plan_find_fullest(const rt_plan *plan, const rt_graph *graph, uint32_
   const uint32_t count = rt_symbols_count(graph->root->symbols);
   int64_t *values = bind_symbols(plan, graph, count);
   if (!values) return rt_builder_exhausted(error);
-  *out_fullest =
-      (rt_plan_fullest){.action = step < plan->action_count ? &plan->actions[step] : NULL,
-                        .bytes = rt_dim_const(0)};
+  const int single = !plan->successors && step < plan->action_count;
+  *out_fullest = (rt_plan_fullest){.action = single ? &plan->actions[step] : NULL,
+                                   .bytes = rt_dim_const(0)};
   for (uint32_t i = 0; i < plan->block_count; ++i)
     if (is_alive(&plan->blocks[i], place, step))
       out_fullest->bytes = rt_dim_add(graph->root->symbols, out_fullest->bytes,

@@ -7,8 +7,9 @@
 #include "plan/plan.h"
 
 typedef struct rt_plan_fullest {
-  const rt_action
-      *action;  // during which the lower bound of the arena is alive; NULL: after all
+  // The one during which the lower bound of the arena is alive; NULL: after all of them, or
+  // while several run at once.
+  const rt_action *action;
   // Bytes alive then as an expression of the graph's symbols: sizes of values, whose shapes
   // inference knows. What depends on shapes in a way that only kernels know is a number.
   rt_dim bytes;

@@ -110,8 +110,8 @@ typedef struct rt_plan_arena {
 } rt_plan_arena;
 
 // A block of an arena, by rt_buffer.block: in use from action `first` to action `last` (from
-// level to level where there are successors), which
-// is the number of actions if it stays to the end of the run. Size 0: nobody uses it.
+// level to level where there are successors), which is the number of actions if it stays to the
+// end of the run. Size 0: nobody uses it.
 typedef struct rt_plan_block {
   uint64_t offset;
   uint64_t size;

@@ -43,7 +43,7 @@ static void keep_error(team *t, uint32_t index, int32_t status, const ops_error 
   if (t->status != OPS_OK && index > t->failed) return;
   t->status = status;
   t->failed = index;
-  if (t->error) ops_error_set(t->error, status, "%s", error->message);
+  ops_error_copy(t->error, status, error);
 }
 
 // A piece of ops_pool_run: works until nothing is left.

@@ -89,6 +89,10 @@ static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
       cpu_conv_describe(conv, request, &window, &y, own, &desc, &empty, reply, error));
   if (empty) return OPS_OK;
   desc.transposed = 1;
+  // With post-operations oneDNN has plain loops alone: 14.4 instead of 1.05 ms in PP-OCRv4 det.
+  desc.post = (cpu_dnnl_post){0};
+  own->base.rest = conv->base.chain;
+  own->base.starts_with_residual = 0;
   return cpu_dnnl_prepare_conv(&conv->base, &desc, &own->base, reply, error);
 }
 

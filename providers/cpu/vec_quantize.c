@@ -78,19 +78,27 @@ static uint8_t requantize_exactly(const cpu_vec_requantize *q, const int32_t *su
 
 #if defined(__AVX512BW__)
 
+// Lanes from element `i` on; `wanted` is a constant for whole vectors.
+static inline __attribute__((always_inline)) void requantize_lanes(const cpu_vec_requantize *q,
+                                                                   const rounding *rounding,
+                                                                   const int32_t *sums,
+                                                                   uint8_t *y, int64_t i,
+                                                                   __mmask16 wanted) {
+  const __m512 sum = _mm512_cvtepi32_ps(_mm512_maskz_loadu_epi32(wanted, sums + i));
+  const __m512 factor = _mm512_maskz_loadu_ps(wanted, q->factor + i);
+  uint32_t near = round_lanes(rounding, _mm512_mul_ps(sum, factor), y + i, wanted);
+  for (; near; near &= near - 1) {
+    const int64_t lane = i + __builtin_ctz(near);
+    y[lane] = requantize_exactly(q, sums, lane);
+  }
+}
+
 void CPU_ISA_NAME(cpu_vec_requantize)(const cpu_vec_requantize *q, const int32_t *sums,
                                       uint8_t *y, int64_t count) {
   const rounding rounding = rounding_of(q->is_signed, q->zero, NEAR_TIE);
-  for (int64_t i = 0; i < count; i += LANES) {
-    const __mmask16 wanted = lanes_of(count - i);
-    const __m512 sum = _mm512_cvtepi32_ps(_mm512_maskz_loadu_epi32(wanted, sums + i));
-    const __m512 factor = _mm512_maskz_loadu_ps(wanted, q->factor + i);
-    uint32_t near = round_lanes(&rounding, _mm512_mul_ps(sum, factor), y + i, wanted);
-    for (; near; near &= near - 1) {
-      const int64_t lane = i + __builtin_ctz(near);
-      y[lane] = requantize_exactly(q, sums, lane);
-    }
-  }
+  int64_t i = 0;
+  for (; i + LANES <= count; i += LANES) requantize_lanes(q, &rounding, sums, y, i, 0xffff);
+  if (i < count) requantize_lanes(q, &rounding, sums, y, i, lanes_of(count - i));
 }
 
 #else
@@ -177,36 +185,47 @@ static inline __m512 multiply_fast(__m512 a, __m512 b, __m512 fa, __m512 fb) {
   return _mm512_mul_ps(_mm512_mul_ps(a, b), fa);
 }
 
-// Elements [i, i + LANES) less the zero point, or one for all of them.
-static inline __m512 load_lanes(const uint8_t *x, int64_t i, int64_t step, __mmask16 wanted,
+// The next elements less the zero point, or one for all of them.
+static inline __m512 load_lanes(const uint8_t *x, int64_t step, __mmask16 wanted,
                                 int32_t is_signed, __m512i zero) {
-  const __m128i bytes = step ? _mm_maskz_loadu_epi8(wanted, x + i) : _mm_set1_epi8((char)x[0]);
+  const __m128i bytes = step ? _mm_maskz_loadu_epi8(wanted, x) : _mm_set1_epi8((char)x[0]);
   const __m512i numbers = is_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
   return _mm512_cvtepi32_ps(_mm512_sub_epi32(numbers, zero));
 }
 
-#define PAIRS(name)                                                                          \
-  static inline __attribute__((always_inline)) void name##_lanes(                            \
-      const cpu_vec_quantized *q, uint8_t *y, const uint8_t *a, const uint8_t *b,            \
-      int64_t a_step, int64_t b_step, int32_t is_signed, int64_t count) {                    \
-    const factors f = factors_of_##name(q);                                                  \
-    const rounding rounding = rounding_of(is_signed, q->zero[2], f.trusted);                 \
-    const __m512i za = _mm512_set1_epi32(q->zero[0]), zb = _mm512_set1_epi32(q->zero[1]);    \
-    const __m512 fa = _mm512_set1_ps(f.a), fb = _mm512_set1_ps(f.b);                         \
-    for (int64_t i = 0; i < count; i += LANES) {                                             \
-      const __mmask16 wanted = lanes_of(count - i);                                          \
-      const __m512 left = load_lanes(a, i, a_step, wanted, is_signed, za);                   \
-      const __m512 right = load_lanes(b, i, b_step, wanted, is_signed, zb);                  \
-      uint8_t result[LANES];                                                                 \
-      uint32_t near =                                                                        \
-          round_lanes(&rounding, name##_fast(left, right, fa, fb), result, 0xffff) & wanted; \
-      for (; near; near &= near - 1) {                                                       \
-        const int64_t k = __builtin_ctz(near);                                               \
-        result[k] = name##_again(q, byte_at(a, (i + k) * a_step, is_signed),                 \
-                                 byte_at(b, (i + k) * b_step, is_signed));                   \
-      }                                                                                      \
-      memcpy(y + i, result, (size_t)(count - i < LANES ? count - i : LANES));                \
-    }                                                                                        \
+// Results wait in `result` until the exact ones are known, since y may be an operand.
+#define PAIRS(name)                                                                            \
+  static inline __attribute__((always_inline)) void name##_piece(                              \
+      const cpu_vec_quantized *q, const rounding *rounding, const factors *f, uint8_t *y,      \
+      const uint8_t *a, const uint8_t *b, int64_t a_step, int64_t b_step, int32_t is_signed,   \
+      __mmask16 wanted) {                                                                      \
+    const __m512 left =                                                                        \
+        load_lanes(a, a_step, wanted, is_signed, _mm512_set1_epi32(q->zero[0]));               \
+    const __m512 right =                                                                       \
+        load_lanes(b, b_step, wanted, is_signed, _mm512_set1_epi32(q->zero[1]));               \
+    const __m512 value = name##_fast(left, right, _mm512_set1_ps(f->a), _mm512_set1_ps(f->b)); \
+    uint8_t result[LANES];                                                                     \
+    uint32_t near = round_lanes(rounding, value, result, 0xffff) & wanted;                     \
+    for (; near; near &= near - 1) {                                                           \
+      const int64_t k = __builtin_ctz(near);                                                   \
+      result[k] = name##_again(q, byte_at(a, k * a_step, is_signed),                           \
+                               byte_at(b, k * b_step, is_signed));                             \
+    }                                                                                          \
+    _mm_mask_storeu_epi8(y, wanted, _mm_loadu_si128((const __m128i *)(const void *)result));   \
+  }                                                                                            \
+                                                                                               \
+  static inline __attribute__((always_inline)) void name##_lanes(                              \
+      const cpu_vec_quantized *q, uint8_t *y, const uint8_t *a, const uint8_t *b,              \
+      int64_t a_step, int64_t b_step, int32_t is_signed, int64_t count) {                      \
+    const factors f = factors_of_##name(q);                                                    \
+    const rounding rounding = rounding_of(is_signed, q->zero[2], f.trusted);                   \
+    int64_t i = 0;                                                                             \
+    for (; i + LANES <= count; i += LANES)                                                     \
+      name##_piece(q, &rounding, &f, y + i, a + i * a_step, b + i * b_step, a_step, b_step,    \
+                   is_signed, 0xffff);                                                         \
+    if (i < count)                                                                             \
+      name##_piece(q, &rounding, &f, y + i, a + i * a_step, b + i * b_step, a_step, b_step,    \
+                   is_signed, lanes_of(count - i));                                            \
   }
 
 #else

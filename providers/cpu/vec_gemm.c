@@ -47,38 +47,50 @@ CPU_INLINE lanes splat(float x) {
 
 // ---- Blocks ---------------------------------------------------------------------------------
 
-CPU_INLINE void finish_row(const cpu_vec_block *block, int64_t row, const lanes *sum) {
+// Adds to the sums what is added behind the depth, for one vector of a row.
+CPU_INLINE lanes finish(const cpu_vec_block *block, lanes sum, const float *y,
+                        const float *bias, const float *residual) {
+  if (block->adds) sum += load(y);
+  if (block->bias) sum += load(bias);
+  if (block->residual) sum += load(residual);
+  return sum;
+}
+
+// The first `count` of a vector's columns, through copies that are a whole vector.
+static void finish_few(const cpu_vec_block *block, lanes sum, float *y, const float *bias,
+                       const float *residual, int64_t count) {
+  const size_t size = (size_t)count * sizeof *y;
+  float own[3][LANES] = {{0}};
+  if (block->adds) memcpy(own[0], y, size);
+  if (block->bias) memcpy(own[1], bias, size);
+  if (block->residual) memcpy(own[2], residual, size);
+  sum = finish(block, sum, own[0], own[1], own[2]);
+  memcpy(y, &sum, size);
+}
+
+CPU_INLINE void finish_row(const cpu_vec_block *block, int64_t row, const lanes *sum,
+                           const int vectors) {
   float *y = block->y + row * block->y_row;
-  const float *residual = block->residual ? block->residual + row * block->y_row : NULL;
-  UNROLL for (int v = 0; v < VECTORS; ++v) {
-    lanes value = sum[v];
-    if (block->adds) value += load(y + v * LANES);
-    if (block->bias) value += load(block->bias + v * LANES);
-    if (residual) value += load(residual + v * LANES);
-    store(y + v * LANES, value);
+  const float *residual = block->residual ? block->residual + row * block->y_row : y;
+  UNROLL for (int v = 0; v < vectors; ++v) {
+    const int64_t at = v * LANES, left = block->columns - at;
+    const float *bias = block->bias ? block->bias + at : y;
+    if (left >= LANES)
+      store(y + at, finish(block, sum[v], y + at, bias, residual + at));
+    else
+      finish_few(block, sum[v], y + at, bias, residual + at, left);
   }
 }
 
-// Fewer columns than a panel has.
-static void finish_part(const cpu_vec_block *block, int64_t row, const float *sum) {
-  float *y = block->y + row * block->y_row;
-  const float *residual = block->residual ? block->residual + row * block->y_row : NULL;
-  for (int64_t c = 0; c < block->columns; ++c) {
-    float value = sum[c];
-    if (block->adds) value += y[c];
-    if (block->bias) value += block->bias[c];
-    if (residual) value += residual[c];
-    y[c] = value;
-  }
-}
-
-// Rows [row, row + rows) of the block; `rows` and `packs` are constants of each caller.
+// Rows [row, row + rows) of the block; `rows`, `vectors` and `packs` are constants of each
+// caller.
 CPU_INLINE void multiply_rows(const cpu_vec_block *block, int64_t row, const int rows,
-                              const int packs, int64_t step, const char *ahead) {
+                              const int vectors, const int packs, int64_t step,
+                              const char *ahead) {
   lanes sum[BLOCK_ROWS][VECTORS];
   const float *a = block->a + row * block->a_row, *b = packs ? block->unpacked : block->packed;
   float *packed = block->packed;
-  UNROLL for (int r = 0; r < rows; ++r) UNROLL for (int v = 0; v < VECTORS; ++v) sum[r][v] =
+  UNROLL for (int r = 0; r < rows; ++r) UNROLL for (int v = 0; v < vectors; ++v) sum[r][v] =
       (lanes){0};
   for (int64_t begin = 0; begin < block->depth; begin += step) {
     const int64_t end = begin + step < block->depth ? begin + step : block->depth;
@@ -89,54 +101,53 @@ CPU_INLINE void multiply_rows(const cpu_vec_block *block, int64_t row, const int
     }
     for (int64_t k = begin; k < end; ++k, b += packs ? block->b_row : WIDTH) {
       lanes factor[VECTORS];
-      UNROLL for (int v = 0; v < VECTORS; ++v) factor[v] = load(b + v * LANES);
+      UNROLL for (int v = 0; v < vectors; ++v) factor[v] = load(b + v * LANES);
       if (packs) {
-        UNROLL for (int v = 0; v < VECTORS; ++v) store(packed + v * LANES, factor[v]);
+        UNROLL for (int v = 0; v < vectors; ++v) store(packed + v * LANES, factor[v]);
         packed += WIDTH;
       }
       UNROLL for (int r = 0; r < rows; ++r) {
         const lanes x = splat(a[r * block->a_row + k]);
-        UNROLL for (int v = 0; v < VECTORS; ++v) sum[r][v] += x * factor[v];
+        UNROLL for (int v = 0; v < vectors; ++v) sum[r][v] += x * factor[v];
       }
     }
   }
-  UNROLL for (int r = 0; r < rows; ++r) {
-    if (block->columns == WIDTH) {
-      finish_row(block, row + r, sum[r]);
-    } else {
-      float part[WIDTH];
-      UNROLL for (int v = 0; v < VECTORS; ++v) store(part + v * LANES, sum[r][v]);
-      finish_part(block, row + r, part);
-    }
-  }
+  UNROLL for (int r = 0; r < rows; ++r) finish_row(block, row + r, sum[r], vectors);
 }
 
-#define X(n)                                                                          \
-  static void rows_##n(const cpu_vec_block *block, int64_t row, int64_t step,         \
-                       const char *ahead) {                                           \
-    multiply_rows(block, row, n, 0, step, ahead);                                     \
-  }                                                                                   \
-  static void packing_rows_##n(const cpu_vec_block *block, int64_t row, int64_t step, \
-                               const char *ahead) {                                   \
-    multiply_rows(block, row, n, 1, step, ahead);                                     \
+#define DEFINE(name, rows, vectors, packs)                                         \
+  static void name##_##rows(const cpu_vec_block *block, int64_t row, int64_t step, \
+                            const char *ahead) {                                   \
+    multiply_rows(block, row, rows, vectors, packs, step, ahead);                  \
   }
+#define X(rows)              \
+  DEFINE(pack, rows, 3, 1)   \
+  DEFINE(narrow, rows, 1, 0) \
+  DEFINE(middle, rows, 2, 0) \
+  DEFINE(whole, rows, 3, 0)
 HEIGHTS(X)
 #undef X
 
 typedef void (*rows_fn)(const cpu_vec_block *, int64_t, int64_t, const char *);
-#define PLAIN(n) rows_##n,
-#define PACKING(n) packing_rows_##n,
-static const rows_fn by_rows[2][BLOCK_ROWS + 1] = {{NULL, HEIGHTS(PLAIN)},
-                                                   {NULL, HEIGHTS(PACKING)}};
+#define PACK(rows) pack_##rows,
+#define NARROW(rows) narrow_##rows,
+#define MIDDLE(rows) middle_##rows,
+#define WHOLE(rows) whole_##rows,
+// By the vectors that the columns fill; 0: the block is packed on the way.
+static const rows_fn by_rows[VECTORS + 1][BLOCK_ROWS + 1] = {{NULL, HEIGHTS(PACK)},
+                                                             {NULL, HEIGHTS(NARROW)},
+                                                             {NULL, HEIGHTS(MIDDLE)},
+                                                             {NULL, HEIGHTS(WHOLE)}};
 
 void CPU_ISA_NAME(cpu_vec_multiply_block)(const cpu_vec_block *block) {
   const int64_t blocks = (block->rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
   // Each block of rows fetches its share of what lies ahead.
   const int64_t share = (block->depth + blocks - 1) / blocks;
+  const int64_t vectors = (block->columns + LANES - 1) / LANES;
   const char *ahead = (const char *)block->ahead;
   for (int64_t row = 0; row < block->rows; row += BLOCK_ROWS) {
     const int64_t rows = block->rows - row < BLOCK_ROWS ? block->rows - row : BLOCK_ROWS;
-    by_rows[row == 0 && block->unpacked][rows](block, row, blocks, ahead);
+    by_rows[row == 0 && block->unpacked ? 0 : vectors][rows](block, row, blocks, ahead);
     if (ahead) ahead += share * block->b_row * (int64_t)sizeof(float);
   }
 }

@@ -9,6 +9,10 @@
 #include <ops_support/tensor.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define MIN_MOVED ((uint64_t)2 << 20)
+#define PIECE ((uint64_t)16 << 20)
 
 #define STATE_LOADING 0
 #define STATE_READY 1
@@ -74,6 +78,25 @@ void rt_weights_destroy(rt_weights *weights) {
   free(weights);
 }
 
+// Operators that read some rows of their first input.
+static const char *const lookups[] = {"Gather", "GatherElements", "GatherND",
+                                      "EmbedLayerNormalization", NULL};
+
+static int is_looked_up(const rt_value *value) {
+  for (uint32_t i = 0; i < value->use_count; ++i)
+    for (int k = 0; value->uses[i].node && lookups[k]; ++k)
+      if (strcmp(value->uses[i].node->op.name, lookups[k]) == 0) return 1;
+  return 0;
+}
+
+// Pages of a file lie scattered in memory: what a model reads again and again is read a third
+// faster from huge pages, which the allocator takes for weights of this size.
+static int is_worth_moving(const rt_buffer *buffer) {
+  return buffer->bytes >= MIN_MOVED &&
+         rt_constant_is_mapped(rt_value_constant(buffer->value)) &&
+         !is_looked_up(buffer->value);
+}
+
 // 1 if the graph's own bytes serve as they are.
 static int serves_in_place(const rt_buffer *buffer, const void *data) {
   const uint64_t alignment = buffer->alignment ? buffer->alignment : 1;
@@ -81,7 +104,7 @@ static int serves_in_place(const rt_buffer *buffer, const void *data) {
   const uint64_t element = bits > 8 ? (uint64_t)bits / 8 : 1;
   return buffer->place == RT_PLACE_HOST && buffer->type->layout == OPS_LAYOUT_STRIDED &&
          buffer->padding == 0 && (uintptr_t)data % alignment == 0 &&
-         (uintptr_t)data % element == 0;
+         (uintptr_t)data % element == 0 && !is_worth_moving(buffer);
 }
 
 static int32_t reorder(rt_weights *weights, const rt_buffer *buffer, const rt_constant *source,
@@ -105,6 +128,18 @@ static int32_t reorder(rt_weights *weights, const rt_buffer *buffer, const rt_co
   return device->provider->memory->reorder(device->device, NULL, &from, &to, error);
 }
 
+// In pieces, so that what has been copied leaves memory before the rest enters it.
+static int32_t copy(rt_weights *weights, const rt_buffer *buffer, const rt_constant *source,
+                    void *memory, ops_error *error) {
+  for (uint64_t begin = 0, size; begin < buffer->bytes; begin += size) {
+    size = buffer->bytes - begin < PIECE ? buffer->bytes - begin : PIECE;
+    OPS_RETURN_IF_ERROR(rt_places_copy(weights->places, RT_PLACE_HOST, source->data, begin,
+                                       buffer->place, memory, begin, size, error));
+    rt_constant_forget_part(source, begin, size);
+  }
+  return OPS_OK;
+}
+
 // Allocates and fills; no lock is held.
 static int32_t load(rt_weights *weights, const rt_buffer *buffer, weight *entry,
                     ops_error *error) {
@@ -124,10 +159,7 @@ static int32_t load(rt_weights *weights, const rt_buffer *buffer, weight *entry,
   entry->size = size;
   if (buffer->type->layout != OPS_LAYOUT_STRIDED)
     return reorder(weights, buffer, source, entry->memory, error);
-  const int32_t status = rt_places_copy(weights->places, RT_PLACE_HOST, source->data, 0,
-                                        buffer->place, entry->memory, 0, buffer->bytes, error);
-  rt_constant_forget(source);
-  return status;
+  return copy(weights, buffer, source, entry->memory, error);
 }
 
 // What a body captures is loaded once for all bodies.

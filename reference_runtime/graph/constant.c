@@ -261,9 +261,17 @@ int32_t rt_constant_aligned(const rt_constant *constant, const void **out_data,
   return OPS_OK;
 }
 
+int rt_constant_is_mapped(const rt_constant *constant) {
+  return ((const constant_box *)constant)->mapped;
+}
+
+void rt_constant_forget_part(const rt_constant *constant, uint64_t begin, uint64_t size) {
+  if (rt_constant_is_mapped(constant))
+    rt_model_pages_forget((const char *)constant->data + begin, size);
+}
+
 void rt_constant_forget(const rt_constant *constant) {
-  const constant_box *box = (const constant_box *)constant;
-  if (box->mapped) rt_model_pages_forget(constant->data, constant->size);
+  rt_constant_forget_part(constant, 0, constant->size);
 }
 
 void *rt_constant_mutable_data(rt_constant *constant) {

@@ -87,9 +87,14 @@ void rt_constant_release(rt_constant *constant);  // NULL is fine
 int32_t rt_constant_aligned(const rt_constant *constant, const void **out_data,
                             ops_error *error);
 
+// 1 if the data lie in a mapped file.
+int rt_constant_is_mapped(const rt_constant *constant);
+
 // Says that the data will hardly be read again: those of a mapped file leave memory, to be
 // fetched again if they are read after all. Thread-safe.
 void rt_constant_forget(const rt_constant *constant);
+// The same of `size` bytes from byte `begin` on.
+void rt_constant_forget_part(const rt_constant *constant, uint64_t begin, uint64_t size);
 
 // For filling a constant just created by rt_constant_create and not yet shared.
 void *rt_constant_mutable_data(rt_constant *constant);

@@ -4,16 +4,21 @@
 // keep all workers busy without falling below the grain; workers take the next piece under the
 // lock, which is cheap because there are few pieces.
 //
+// Who has nothing to do looks around for kSpinNanoseconds before it sleeps: kernels follow each
+// other within microseconds, and to be woken takes longer than many of them run.
+//
 // Each thread knows its number in the pool it is working for, so that a nested loop, which runs
 // on its caller alone, gives its bodies the number of the body that called it: numbers stay
 // distinct whatever is nested.
 #include "loader/parallel.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { kPiecesPerWorker = 4, kMaxWorkers = 256 };
+enum { kPiecesPerWorker = 4, kMaxWorkers = 256, kSpinNanoseconds = 100000, kSpinsPerLook = 32 };
 
 typedef struct loop {
   ops_parallel_body body;
@@ -28,10 +33,11 @@ struct ops_pool {
   pthread_cond_t work;  // a loop has begun, or the pool ends
   pthread_cond_t done;  // a worker has left the loop
   loop current;
-  uint64_t generation;  // of the loop; tells a worker that a new one has begun
-  int32_t busy;         // 1 while a loop is spread
-  int32_t active;       // threads inside the current loop
-  int32_t ending;
+  // Changed under the lock, and watched without it.
+  _Atomic uint64_t generation;  // of the loop; tells a worker that a new one has begun
+  atomic_int active;            // threads inside the current loop
+  atomic_int ending;
+  int32_t busy;  // 1 while a loop is spread
   int32_t workers;
   int32_t started;      // threads running
   pthread_t threads[];  // workers - 1
@@ -78,6 +84,42 @@ static void work_on(ops_pool *pool, int32_t worker) {
   }
 }
 
+static void pause_thread(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static int64_t now_nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int has_begun(ops_pool *pool, uint64_t seen) {
+  return atomic_load(&pool->generation) != seen || atomic_load(&pool->ending);
+}
+
+static int is_done(ops_pool *pool, uint64_t ignored) {
+  (void)ignored;
+  return atomic_load(&pool->active) == 0;
+}
+
+// Looks for a while whether `condition` holds; the lock, held by the caller, is free meanwhile.
+static void spin(ops_pool *pool, int (*condition)(ops_pool *, uint64_t), uint64_t seen) {
+  pthread_mutex_unlock(&pool->lock);
+  const int64_t end = now_nanoseconds() + kSpinNanoseconds;
+  while (!condition(pool, seen) && now_nanoseconds() < end)
+    for (int i = 0; i < kSpinsPerLook && !condition(pool, seen); ++i) pause_thread();
+  pthread_mutex_lock(&pool->lock);
+}
+
+static int may_work(const ops_pool *pool, uint64_t seen) {
+  return pool->busy && pool->generation != seen;
+}
+
 static void *thread_main(void *argument) {
   const thread_start start = *(thread_start *)argument;
   ops_pool *pool = start.pool;
@@ -85,8 +127,9 @@ static void *thread_main(void *argument) {
   free(argument);
   pthread_mutex_lock(&pool->lock);
   while (!pool->ending) {
-    if (!pool->busy || pool->generation == seen) {
-      pthread_cond_wait(&pool->work, &pool->lock);
+    if (!may_work(pool, seen)) spin(pool, has_begun, pool->generation);
+    if (!may_work(pool, seen)) {
+      if (!pool->ending) pthread_cond_wait(&pool->work, &pool->lock);
       continue;
     }
     seen = pool->generation;
@@ -165,6 +208,7 @@ void ops_pool_run(ops_pool *pool, int64_t count, int64_t grain, ops_parallel_bod
   ++pool->generation;
   pthread_cond_broadcast(&pool->work);
   work_on(pool, 0);
+  if (pool->active > 0) spin(pool, is_done, 0);
   while (pool->active > 0) pthread_cond_wait(&pool->done, &pool->lock);
   pool->busy = 0;
   pthread_mutex_unlock(&pool->lock);

@@ -155,7 +155,7 @@ static void print_fullest(opsrt_session *session) {
     if (opsrt_session_memory(session, i, &row) != OPS_OK ||
         opsrt_session_memory_fullest(session, i, text, sizeof text, NULL) != OPS_OK || !text[0])
       continue;
-    printf("%s %s is fullest at %s bytes\n", row.device, kind_name(&row), text);
+    printf("fullest moment of %s (%s): %s bytes\n", row.device, kind_name(&row), text);
   }
 }
 

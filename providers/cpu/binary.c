@@ -2,6 +2,7 @@
 //
 // Elementwise operators of two or more inputs, broadcast: arithmetic, comparisons, logic, and
 // the variadic Max, Min, Sum and Mean, which fold their inputs from the left into the output.
+#include <stddef.h>
 #include <string.h>
 
 #include "channels_last.h"
@@ -50,10 +51,15 @@ typedef struct binary_prepared {
   ops_prepared base;
   int32_t type;
   int32_t passes;
-  cpu_shape y;
-  cpu_nd nd;        // the only pass, or pass 0
   cpu_shape *more;  // shapes of inputs 2…, for the passes after the first
+  cpu_shape y;
+  cpu_nd nd;  // the only pass, or pass 0; last, since only its head is kept
 } binary_prepared;
+
+static uint64_t prepared_bytes(const ops_prepared *prepared) {
+  const binary_prepared *own = (const binary_prepared *)prepared;
+  return offsetof(binary_prepared, nd) + cpu_nd_bytes(&own->nd);
+}
 
 static const binary_row *find_row(ops_str op) {
   for (size_t i = 0; i < sizeof kRows / sizeof *kRows; ++i)
@@ -267,6 +273,7 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
 
 const cpu_op cpu_binary_op = {.kernel_size = sizeof(binary_kernel),
                               .prepared_size = sizeof(binary_prepared),
+                              .prepared_bytes = prepared_bytes,
                               .create = create,
                               .layouts = layouts,
                               .sees_view = 1,

@@ -49,6 +49,9 @@ typedef struct cpu_shape {
 typedef struct cpu_op {
   uint64_t kernel_size;    // of the struct that begins with ops_kernel
   uint64_t prepared_size;  // of the struct that begins with ops_prepared
+  // Optional: how much of its head a prepared object needs once it is made. Nothing may point
+  // into it.
+  uint64_t (*prepared_bytes)(const ops_prepared *prepared);
   // Optional. Refuses by cpu_refuse; leaves the claim alone to accept.
   void (*claim)(const ops_kernel_def *def, const ops_node *node, ops_claim *claim);
   // Optional. Copies attributes; the struct arrives zeroed. destroy is called also if it fails.

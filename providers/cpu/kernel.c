@@ -89,6 +89,18 @@ static void state_private_layouts(const ops_prepare_request *request,
   }
 }
 
+// The object without what it does not need: a graph has tens of thousands of them.
+static ops_prepared *trimmed(ops_prepared *prepared) {
+  const ops_kernel *kernel = prepared->kernel;
+  if (!kernel->op->prepared_bytes) return prepared;
+  const uint64_t bytes = kernel->op->prepared_bytes(prepared);
+  ops_prepared *smaller = cpu_alloc(kernel->device, bytes);
+  if (!smaller) return prepared;
+  memcpy(smaller, prepared, bytes);
+  cpu_free(kernel->device, prepared);
+  return smaller;
+}
+
 int32_t cpu_kernel_prepare(ops_kernel *kernel, const ops_prepare_request *request,
                            ops_prepare_reply *reply, ops_error *error) {
   OPS_RETURN_IF_ERROR(
@@ -110,7 +122,7 @@ int32_t cpu_kernel_prepare(ops_kernel *kernel, const ops_prepare_request *reques
     return status;
   }
   state_private_layouts(request, reply);
-  reply->prepared = prepared;
+  reply->prepared = trimmed(prepared);
   return OPS_OK;
 }
 

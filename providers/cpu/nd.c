@@ -4,6 +4,7 @@
 // decomposed once, then the innermost runs are walked like an odometer.
 #include "nd.h"
 
+#include <stddef.h>
 #include <string.h>
 
 void cpu_nd_init(cpu_nd *nd, const cpu_shape *shape) {
@@ -14,8 +15,12 @@ void cpu_nd_init(cpu_nd *nd, const cpu_shape *shape) {
 }
 
 void cpu_nd_add(cpu_nd *nd, const int64_t *strides, int64_t element_size) {
-  int64_t *own = nd->strides[nd->operands++];
-  for (int32_t i = 0; i < nd->rank; ++i) own[i] = strides[i] * element_size;
+  const int32_t operand = nd->operands++;
+  for (int32_t i = 0; i < nd->rank; ++i) nd->strides[i][operand] = strides[i] * element_size;
+}
+
+uint64_t cpu_nd_bytes(const cpu_nd *nd) {
+  return offsetof(cpu_nd, strides) + (uint64_t)nd->rank * sizeof nd->strides[0];
 }
 
 void cpu_nd_add_broadcast(cpu_nd *nd, const cpu_shape *shape, int64_t element_size) {
@@ -28,13 +33,13 @@ void cpu_nd_add_broadcast(cpu_nd *nd, const cpu_shape *shape, int64_t element_si
 // Whether dimension `outer` continues where `inner` ends, for every operand.
 static int can_merge(const cpu_nd *nd, int32_t outer, int32_t inner) {
   for (int32_t k = 0; k < nd->operands; ++k)
-    if (nd->strides[k][outer] != nd->strides[k][inner] * nd->dims[inner]) return 0;
+    if (nd->strides[outer][k] != nd->strides[inner][k] * nd->dims[inner]) return 0;
   return 1;
 }
 
 static void move_dim(cpu_nd *nd, int32_t to, int32_t from) {
   nd->dims[to] = nd->dims[from];
-  for (int32_t k = 0; k < nd->operands; ++k) nd->strides[k][to] = nd->strides[k][from];
+  for (int32_t k = 0; k < nd->operands; ++k) nd->strides[to][k] = nd->strides[from][k];
 }
 
 void cpu_nd_finish(cpu_nd *nd) {
@@ -51,7 +56,7 @@ void cpu_nd_finish(cpu_nd *nd) {
   }
   if (kept == 0) {
     nd->dims[0] = 1;
-    for (int32_t k = 0; k < nd->operands; ++k) nd->strides[k][0] = 0;
+    for (int32_t k = 0; k < nd->operands; ++k) nd->strides[0][k] = 0;
     kept = 1;
   }
   nd->rank = kept;
@@ -67,10 +72,10 @@ typedef struct run_context {
 // Steps to the next innermost run; `index` counts the outer dimensions.
 static void advance(const cpu_nd *nd, int64_t *index, char **pointers) {
   for (int32_t d = nd->rank - 2; d >= 0; --d) {
-    for (int32_t k = 0; k < nd->operands; ++k) pointers[k] += nd->strides[k][d];
+    for (int32_t k = 0; k < nd->operands; ++k) pointers[k] += nd->strides[d][k];
     if (++index[d] < nd->dims[d]) return;
     index[d] = 0;
-    for (int32_t k = 0; k < nd->operands; ++k) pointers[k] -= nd->strides[k][d] * nd->dims[d];
+    for (int32_t k = 0; k < nd->operands; ++k) pointers[k] -= nd->strides[d][k] * nd->dims[d];
   }
 }
 
@@ -83,13 +88,13 @@ static void run_range(void *context, int64_t begin, int64_t end, int32_t worker)
   (void)worker;
   for (int32_t k = 0; k < nd->operands; ++k) {
     rows[k] = run->bases[k];
-    strides[k] = nd->strides[k][inner];
+    strides[k] = nd->strides[inner][k];
   }
   int64_t rest = begin / nd->dims[inner], offset = begin % nd->dims[inner];
   for (int32_t d = inner - 1; d >= 0; --d) {
     index[d] = rest % nd->dims[d];
     rest /= nd->dims[d];
-    for (int32_t k = 0; k < nd->operands; ++k) rows[k] += index[d] * nd->strides[k][d];
+    for (int32_t k = 0; k < nd->operands; ++k) rows[k] += index[d] * nd->strides[d][k];
   }
   for (int64_t at = begin; at < end;) {
     char *pointers[CPU_ND_OPERANDS];

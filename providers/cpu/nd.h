@@ -16,7 +16,7 @@ typedef struct cpu_nd {
   int32_t operands;
   int64_t count;  // of elements; 0: nothing to do
   int64_t dims[OPS_MAX_RANK];
-  int64_t strides[CPU_ND_OPERANDS][OPS_MAX_RANK];  // in bytes
+  int64_t strides[OPS_MAX_RANK][CPU_ND_OPERANDS];  // in bytes; those above the rank are unset
 } cpu_nd;
 
 // Runs `count` elements; pointers and strides (bytes) are those of the innermost dimension.
@@ -31,6 +31,9 @@ void cpu_nd_add(cpu_nd *nd, const int64_t *strides, int64_t element_size);
 void cpu_nd_add_broadcast(cpu_nd *nd, const cpu_shape *shape, int64_t element_size);
 // Merges dimensions; call once, after the last operand.
 void cpu_nd_finish(cpu_nd *nd);
+
+// Bytes at the head of a finished nest that running it needs.
+uint64_t cpu_nd_bytes(const cpu_nd *nd);
 
 // Runs the nest. `cost` is the work of one element, see cpu_grain.
 void cpu_nd_run(const ops_device *device, const cpu_nd *nd, void *const *bases, int64_t cost,

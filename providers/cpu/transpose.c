@@ -39,9 +39,9 @@ static void plan_tiles(transpose_prepared *own) {
   const cpu_nd *nd = &own->nd;
   const int32_t inner = nd->rank - 1;
   own->tiled = -1;
-  if (nd->strides[1][inner] == own->size) return;
+  if (nd->strides[inner][1] == own->size) return;
   for (int32_t d = 0; d < inner; ++d)
-    if (nd->strides[1][d] == own->size && nd->dims[d] > 1) own->tiled = d;
+    if (nd->strides[d][1] == own->size && nd->dims[d] > 1) own->tiled = d;
   if (own->tiled < 0 || nd->count == 0) return;
   own->tiles = (nd->dims[own->tiled] + TILE - 1) / TILE;
   own->pieces = nd->count / nd->dims[own->tiled] / nd->dims[inner] * own->tiles;
@@ -120,21 +120,21 @@ static void run_piece(const run *run, int64_t piece) {
   const int32_t inner = nd->rank - 1;
   const int64_t row = piece % own->tiles * TILE;
   int64_t rest = piece / own->tiles;
-  char *y = run->y + row * nd->strides[0][own->tiled];
-  const char *x = run->x + row * nd->strides[1][own->tiled];
+  char *y = run->y + row * nd->strides[own->tiled][0];
+  const char *x = run->x + row * nd->strides[own->tiled][1];
   for (int32_t d = inner - 1; d >= 0; --d) {
     if (d == own->tiled) continue;
     const int64_t index = rest % nd->dims[d];
     rest /= nd->dims[d];
-    y += index * nd->strides[0][d];
-    x += index * nd->strides[1][d];
+    y += index * nd->strides[d][0];
+    x += index * nd->strides[d][1];
   }
   const int64_t left = nd->dims[own->tiled] - row, rows = left < TILE ? left : TILE;
-  const int64_t x_column = nd->strides[1][inner];
+  const int64_t x_column = nd->strides[inner][1];
   for (int64_t k = 0; k < nd->dims[inner]; k += TILE) {
     const int64_t columns = nd->dims[inner] - k < TILE ? nd->dims[inner] - k : TILE;
     copy_tile(own->size, y + k * own->size, x + k * x_column, rows, columns,
-              nd->strides[0][own->tiled], x_column);
+              nd->strides[own->tiled][0], x_column);
   }
 }
 

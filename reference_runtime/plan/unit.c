@@ -149,7 +149,6 @@ static int32_t work_init(work *w, rt_builder *b, rt_bump *bump, const rt_unit *u
   w->alias_of = rt_bump_new(bump, unit->output_count, sizeof *w->alias_of);
   w->alias_flags = rt_bump_new(bump, unit->output_count, sizeof *w->alias_flags);
   w->aliases = rt_bump_new(bump, unit->output_count, sizeof *w->aliases);
-  w->infos = rt_bump_new(bump, unit->output_count, sizeof *w->infos);
   w->inputs = rt_bump_new(bump, unit->input_count, sizeof *w->inputs);
   w->outputs = rt_bump_new(bump, unit->output_count, sizeof *w->outputs);
   w->dims_outputs = rt_bump_new(bump, unit->output_count, sizeof *w->dims_outputs);
@@ -619,7 +618,10 @@ static int32_t plan_unit(work *w, ops_error *error) {
 int32_t rt_builder_add_unit(rt_builder *b, const rt_unit *unit, ops_error *error) {
   work w;
   int32_t status = work_init(&w, b, b->bump, unit, error);
-  if (status == OPS_OK) status = plan_unit(&w, error);
+  // As large as the highest rank needs, and not kept.
+  w.infos = calloc(unit->output_count + (size_t)1, sizeof *w.infos);
+  if (status == OPS_OK) status = w.infos ? plan_unit(&w, error) : rt_builder_exhausted(error);
+  free(w.infos);
   if (status != OPS_OK) ops_error_prefix(error, "%s on %s", unit->where, unit->device->name);
   return status;
 }

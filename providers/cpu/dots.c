@@ -272,6 +272,7 @@ typedef struct run_job {
   const ops_device *device;
   const cpu_dots_product *product;
   int64_t chunks, panel_groups;  // of one group
+  int64_t panels;                // of one piece of work, PANELS or fewer
   uint64_t scratch_bytes;
 } run_job;
 
@@ -297,7 +298,7 @@ static void run_chunk(const run_job *job, int64_t group, int64_t first_panel, in
   const int64_t pointers = p->direct_taps * ROWS, bytes = cpu_dots_terms(&p->shape) * ROWS;
   const int64_t panels = cpu_dots_panels(&p->shape), row = chunk * CHUNK;
   const int64_t end = p->rows - row < CHUNK ? p->rows - row : CHUNK;
-  const int64_t last = first_panel + PANELS < panels ? first_panel + PANELS : panels;
+  const int64_t last = first_panel + job->panels < panels ? first_panel + job->panels : panels;
   const uint8_t **rows = (const uint8_t **)(void *)scratch;
   uint8_t *room = (uint8_t *)(rows + pointers * TILES);
   int32_t sums[ROWS * COLUMNS] __attribute__((aligned(64)));
@@ -318,7 +319,7 @@ static void run_chunks(void *context, int64_t begin, int64_t end, int32_t worker
   char *scratch = (char *)job->product->workspace + (uint64_t)worker * job->scratch_bytes;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t panels = i / job->chunks;
-    run_chunk(job, panels / job->panel_groups, panels % job->panel_groups * PANELS,
+    run_chunk(job, panels / job->panel_groups, panels % job->panel_groups * job->panels,
               i % job->chunks, scratch);
   }
 }
@@ -328,8 +329,14 @@ void cpu_dots_run(const ops_device *device, const cpu_dots_product *product) {
   run_job job = {.device = device,
                  .product = product,
                  .chunks = (product->rows + CHUNK - 1) / CHUNK,
-                 .panel_groups = (cpu_dots_panels(shape) + PANELS - 1) / PANELS};
+                 .panels = PANELS};
+  // Pieces of several panels address rows less often; many pieces keep all workers busy.
+  const int64_t workers = device->api->worker_count(device->host);
+  const int64_t panels = cpu_dots_panels(shape), wanted = workers > 1 ? 16 * workers : 1;
+  while (job.panels > 1 && shape->groups * job.chunks * (panels / job.panels) < wanted)
+    job.panels /= 2;
+  job.panel_groups = (panels + job.panels - 1) / job.panels;
   cpu_dots_workspace(shape, product->direct_taps, &job.scratch_bytes);
   cpu_parallel(device, shape->groups * job.panel_groups * job.chunks,
-               cpu_grain(cpu_dots_terms(shape) * CHUNK * PANELS / 2), run_chunks, &job);
+               cpu_grain(cpu_dots_terms(shape) * CHUNK * job.panels / 2), run_chunks, &job);
 }

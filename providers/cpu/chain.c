@@ -182,8 +182,16 @@ void cpu_chain_start(const ops_device *device, const cpu_chain *chain,
   if (residual != y) cpu_copy_bytes(device, y, residual, count * (int64_t)sizeof(float));
 }
 
+void cpu_chain_apply(const ops_device *device, const cpu_chain *rest, const float *residual,
+                     float *y, int64_t count) {
+  if (residual)
+    device->vec->binary[CPU_BINARY_add][OPS_TYPE_FLOAT](
+        (char *)y, (const char *)y, (const char *)residual, sizeof *y, sizeof *y, count);
+  if (rest->function >= 0) device->vec->unary[rest->function](y, y, count, rest->p);
+}
+
 typedef struct run {
-  const cpu_vec *vec;
+  const ops_device *device;
   const cpu_chain *rest;
   const float *residual;
   float *y;
@@ -191,19 +199,14 @@ typedef struct run {
 
 static void run_range(void *context, int64_t begin, int64_t end, int32_t worker) {
   const run *run = context;
-  float *y = run->y + begin;
   (void)worker;
-  if (run->residual)
-    run->vec->binary[CPU_BINARY_add][OPS_TYPE_FLOAT]((char *)y, (const char *)y,
-                                                     (const char *)(run->residual + begin),
-                                                     sizeof *y, sizeof *y, end - begin);
-  if (run->rest->function >= 0)
-    run->vec->unary[run->rest->function](y, y, end - begin, run->rest->p);
+  cpu_chain_apply(run->device, run->rest, run->residual ? run->residual + begin : NULL,
+                  run->y + begin, end - begin);
 }
 
 void cpu_chain_run(const ops_device *device, const cpu_chain *rest,
                    const ops_execute_request *request, int64_t count) {
-  run run = {.vec = device->vec, .rest = rest, .y = cpu_out_data(request, 0)};
+  run run = {device, .rest = rest, .y = cpu_out_data(request, 0)};
   if (rest->residual >= 0) run.residual = cpu_in_data(request, (uint64_t)rest->residual);
   if (!run.residual && rest->function < 0) return;
   cpu_parallel(device, count, cpu_grain(4), run_range, &run);

@@ -51,7 +51,10 @@ void cpu_chain_split(const cpu_chain *chain, int direct, cpu_dnnl_post *out_post
 // Puts the residual into Y before a plan that adds it.
 void cpu_chain_start(const ops_device *device, const cpu_chain *chain,
                      const ops_execute_request *request, int64_t count);
-// y = function(y + residual), as far as the rest of the chain says, over `count` floats.
+// y = function(y + residual) over `count` floats; the residual may be NULL.
+void cpu_chain_apply(const ops_device *device, const cpu_chain *rest, const float *residual,
+                     float *y, int64_t count);
+// The same, as far as the rest of the chain says, over all of Y.
 void cpu_chain_run(const ops_device *device, const cpu_chain *rest,
                    const ops_execute_request *request, int64_t count);
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conv of float in one to three spatial dimensions: depthwise ones in loops of this provider
-// (conv_depthwise.c), 3x3 taps with channels last where it pays by Winograd's algorithm
-// (conv_winograd.c), all others by oneDNN's direct convolutions.
+// (conv_depthwise.c), grouped ones of one tap as products (conv_grouped.c), 3x3 taps with
+// channels last where it pays by Winograd's algorithm (conv_winograd.c), all others by oneDNN's
+// direct convolutions.
 #include <ops_support/checked.h>
 #include <string.h>
 
 #include "conv_depthwise.h"
+#include "conv_grouped.h"
 #include "conv_shared.h"
 #include "conv_winograd.h"
 #include "nd.h"
@@ -17,11 +19,12 @@ typedef struct conv_kernel {
   cpu_winograd_pack pack;
 } conv_kernel;
 
-// Who computes: oneDNN if neither of the two.
+// Who computes: oneDNN if none of the three.
 typedef struct conv_prepared {
   cpu_conv_prepared base;
-  int is_depthwise, is_winograd;
+  int is_depthwise, is_winograd, is_grouped;
   cpu_depthwise depthwise;
+  cpu_grouped grouped;
   cpu_winograd winograd;
   // 1: Y lies where the residual does, which is added last: it is saved in the workspace.
   int saves_residual;
@@ -96,6 +99,11 @@ static int32_t plan(ops_kernel *kernel, const ops_prepare_request *request,
   if (empty) return OPS_OK;
   OPS_RETURN_IF_ERROR(try_winograd(kernel, &desc, own, reply, error));
   if (own->is_winograd) return OPS_OK;
+  own->is_grouped = cpu_grouped_init(kernel->device, &desc, &own->grouped, reply);
+  if (own->is_grouped) {
+    own->base.base.rest = conv->base.chain;
+    return OPS_OK;
+  }
   own->is_depthwise = !desc.source_last && cpu_depthwise_init(&desc, &own->depthwise);
   if (!own->is_depthwise)
     return cpu_dnnl_prepare_conv(&conv->base, &desc, &own->base.base, reply, error);
@@ -146,11 +154,28 @@ static void run_winograd(const conv_prepared *own, const ops_execute_request *re
   cpu_conv_finish(&own->base.base.base, request);
 }
 
+static void run_grouped(const conv_prepared *own, const ops_execute_request *request) {
+  const ops_kernel *kernel = own->base.base.base.kernel;
+  const cpu_chain *chain = &own->base.base.rest;
+  cpu_grouped_args args = {.x = cpu_in_data(request, 0),
+                           .weights = cpu_in_data(request, 1),
+                           .bias = cpu_dnnl_third(kernel, request),
+                           .y = cpu_out_data(request, 0),
+                           .chain = chain,
+                           .workspace = cpu_workspace(request)};
+  if (chain->residual >= 0) args.residual = cpu_in_data(request, (uint64_t)chain->residual);
+  cpu_grouped_run(kernel->device, &own->grouped, &args);
+}
+
 static int32_t run(const ops_prepared *prepared, const ops_execute_request *request,
                    ops_error *error) {
   const conv_prepared *own = (const conv_prepared *)prepared;
   if (own->is_winograd) {
     run_winograd(own, request);
+    return OPS_OK;
+  }
+  if (own->is_grouped) {
+    run_grouped(own, request);
     return OPS_OK;
   }
   if (!own->is_depthwise) return cpu_conv_execute(prepared, request, error);

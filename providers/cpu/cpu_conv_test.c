@@ -75,6 +75,28 @@ static const conv_case kCases[] = {
     {"depthwise_twice", 0, 2, 1, 6, 12, 6, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 1},
     {"pointwise", 0, 2, 2, 24, 40, 1, {7, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1},
     {"pointwise_strided", 0, 2, 1, 8, 8, 1, {7, 9}, {1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, 0},
+    // Groups whose channels are no whole vectors; the last two in several chunks of pixels.
+    {"group_few", 0, 2, 2, 18, 21, 3, {7, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1},
+    {"group_one", 0, 2, 2, 10, 2, 2, {4, 4}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 0},
+    {"group_line", 0, 1, 3, 34, 58, 2, {53}, {1}, {1}, {1}, {0}, {0}, 1},
+    {"group_volume",
+     0,
+     3,
+     1,
+     9,
+     15,
+     3,
+     {3, 4, 8},
+     {1, 1, 1},
+     {1, 1, 1},
+     {1, 1, 1},
+     {0},
+     {0},
+     1},
+    {"group_strided", 0, 2, 1, 18, 21, 3, {9, 9}, {1, 1}, {2, 1}, {1, 1}, {0, 0}, {0, 0}, 1},
+    {"group_padded", 0, 2, 1, 18, 21, 3, {7, 9}, {1, 1}, {1, 1}, {1, 1}, {1, 0}, {0, 2}, 1},
+    {"group_chunks", 0, 2, 2, 24, 112, 4, {31, 29}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1},
+    {"group_many", 0, 2, 1, 272, 272, 2, {15, 17}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1},
     {"one_pixel", 0, 2, 1, 33, 17, 1, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1},
     // Large enough to be spread over threads, as no other is.
     {"shared", 0, 2, 1, 32, 32, 1, {23, 24}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1},
@@ -310,6 +332,53 @@ static void refusals_and_errors(void **state) {
   TEST_DROP(&x, &w);
 }
 
+// What is not finite stays in its pixel and in its group.
+static void groups_keep_apart(void **state) {
+  enum { PIXELS = 5 * 11, CHANNELS = 6, FILTERS = 7, GROUPS = 3 };
+  test_node node;
+  test_node_init(&node, "Conv", 11);
+  test_add_int(&node, "group", GROUPS);
+  test_tensor x = test_random(1, 1, TEST_DIMS(1, GROUPS * CHANNELS, 5, 11));
+  test_tensor w = test_random(2, 1, TEST_DIMS(GROUPS * FILTERS, CHANNELS, 1, 1));
+  for (int64_t i = 0; i < w.count; ++i) test_floats(&w)[i] = 1;
+  const test_tensor *inputs[2] = {&x, &w};
+  test_tensor finite = test_compute(*state, &node, inputs, 2, OPS_TYPE_FLOAT);
+  test_floats(&x)[(CHANNELS + 2) * PIXELS + 30] = INFINITY;
+  test_floats(&x)[(CHANNELS + 5) * PIXELS + PIXELS - 1] = NAN;
+  test_tensor y = test_compute(*state, &node, inputs, 2, OPS_TYPE_FLOAT);
+  for (int64_t i = 0; i < y.count; ++i) {
+    const int64_t pixel = i % PIXELS, group = i / PIXELS / FILTERS;
+    if (group == 1 && pixel == 30)
+      assert_true(test_floats(&y)[i] == INFINITY);
+    else if (group == 1 && pixel == PIXELS - 1)
+      assert_true(isnan(test_floats(&y)[i]));
+    else
+      assert_true(test_floats(&y)[i] == test_floats(&finite)[i]);
+  }
+  TEST_DROP(&x, &w, &finite, &y);
+}
+
+// Groups of one tap: the bits do not depend on who computes which chunk.
+static void workers_do_not_matter(void **state) {
+  test_tensor x = test_random(1, 0, TEST_DIMS(2, 24, 31, 29));
+  test_tensor w = test_random(2, 0, TEST_DIMS(112, 6, 1, 1));
+  const test_tensor *inputs[2] = {&x, &w};
+  test_tensor y[2];
+  test_node node;
+  (void)state;
+  test_node_init(&node, "Conv", 11);
+  test_add_int(&node, "group", 4);
+  for (int many = 0; many < 2; ++many) {
+    const ops_host_options options = {.workers = many ? 5 : 1};
+    test_device test;
+    test_open(&test, &options);
+    y[many] = test_compute(&test, &node, inputs, 2, OPS_TYPE_FLOAT);
+    test_close(&test);
+  }
+  assert_memory_equal(y[0].data, y[1].data, (size_t)y[0].count * sizeof(float));
+  TEST_DROP(&x, &w, &y[0], &y[1]);
+}
+
 // ---- One prepared object, many threads ------------------------------------------------------
 
 typedef struct shared_run {
@@ -365,8 +434,9 @@ static void concurrent_runs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST_ON_DEVICE(definition_holds), TEST_ON_DEVICE(automatic_pads),
-      TEST_ON_DEVICE(empty_shapes),     TEST_ON_DEVICE(refusals_and_errors),
+      TEST_ON_DEVICE(definition_holds),  TEST_ON_DEVICE(automatic_pads),
+      TEST_ON_DEVICE(empty_shapes),      TEST_ON_DEVICE(refusals_and_errors),
+      TEST_ON_DEVICE(groups_keep_apart), cmocka_unit_test(workers_do_not_matter),
       TEST_ON_DEVICE(concurrent_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

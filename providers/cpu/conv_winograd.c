@@ -24,8 +24,10 @@ static int64_t round_up(int64_t value, int64_t unit) {
 
 // Measured on Zen 5, one thread, against oneDNN's direct convolution; with fewer tiles or
 // channels the transforms and the larger weights outweigh the products saved.
+// SqueezeNet, whose narrowest have sixteen, runs 2 % faster (two threads: 4 %) than with 32 as
+// the least, and loads 5 % faster.
 #define LEAST_TILES 40
-#define LEAST_CHANNELS 32
+#define LEAST_CHANNELS 16
 
 int cpu_winograd_suits(const cpu_dnnl_conv *conv) {
   if (conv->spatial != 2 || conv->transposed || conv->groups != 1 || !conv->source_last ||
@@ -48,24 +50,8 @@ void cpu_winograd_pack_finish(cpu_winograd_pack *pack, const ops_device *device)
   pthread_mutex_destroy(&pack->mutex);
 }
 
-// Three values → four: G g.
-static void spread(const double *g, int step, double *out, int out_step) {
-  const double outer = g[0] + g[2 * step], inner = g[step];
-  out[0] = g[0];
-  out[out_step] = (outer + inner) / 2;
-  out[2 * out_step] = (outer - inner) / 2;
-  out[3 * out_step] = g[2 * step];
-}
-
-static void transform_filter(const float *taps, float *u, int64_t step) {
-  double g[9], half[12], whole[POINTS];
-  for (int i = 0; i < 9; ++i) g[i] = (double)taps[i];
-  for (int i = 0; i < 3; ++i) spread(g + i, 3, half + i, 3);
-  for (int i = 0; i < 4; ++i) spread(half + 3 * i, 1, whole + 4 * i, 1);
-  for (int i = 0; i < POINTS; ++i) u[i * step] = (float)whole[i];
-}
-
 typedef struct transform {
+  const cpu_vec *vec;
   const float *w;  // [filters, channels, 3, 3]
   float *u;
   int64_t filters, channels;
@@ -73,14 +59,13 @@ typedef struct transform {
 
 static void transform_panels(void *context, int64_t begin, int64_t end, int32_t worker) {
   const transform *t = context;
-  const int64_t step = t->channels * WIDTH;
   (void)worker;
-  memset(t->u + begin * POINTS * step, 0,
-         (size_t)((end - begin) * POINTS * step) * sizeof *t->u);
-  for (int64_t f = begin * WIDTH; f < end * WIDTH && f < t->filters; ++f)
-    for (int64_t c = 0; c < t->channels; ++c)
-      transform_filter(t->w + (f * t->channels + c) * 9,
-                       t->u + f / WIDTH * POINTS * step + c * WIDTH + f % WIDTH, step);
+  for (int64_t panel = begin; panel < end; ++panel) {
+    const int64_t left = t->filters - panel * WIDTH;
+    t->vec->winograd_weights(t->w + panel * WIDTH * t->channels * 9,
+                             left < WIDTH ? left : WIDTH, t->channels,
+                             t->u + panel * POINTS * t->channels * WIDTH);
+  }
 }
 
 static int32_t make_pack(const ops_device *device, const cpu_dnnl_conv *conv,
@@ -100,7 +85,7 @@ static int32_t make_pack(const ops_device *device, const cpu_dnnl_conv *conv,
                                                   OPS_MEMORY_HOST, bytes, 64, &pack->packed,
                                                   &memory, &fill, error));
   if (fill) {
-    transform t = {values, memory, conv->out_channels, conv->in_channels};
+    transform t = {device->vec, values, memory, conv->out_channels, conv->in_channels};
     cpu_parallel(device, panels, cpu_grain(conv->in_channels * WIDTH * POINTS),
                  transform_panels, &t);
     device->api->packed_commit(device->host, pack->packed);
@@ -109,9 +94,14 @@ static int32_t make_pack(const ops_device *device, const cpu_dnnl_conv *conv,
   return OPS_OK;
 }
 
+// Sums side by side, which the compiler makes a vector; NaN stays in its sum.
 static int all_finite(const float *values, int64_t count) {
-  float zero = 0;
-  for (int64_t i = 0; i < count; ++i) zero += values[i] - values[i];
+  float sums[16] = {0}, zero = 0;
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    for (int k = 0; k < 16; ++k) sums[k] += values[i + k] - values[i + k];
+  for (; i < count; ++i) zero += values[i] - values[i];
+  for (int k = 0; k < 16; ++k) zero += sums[k];
   return zero == 0;
 }
 

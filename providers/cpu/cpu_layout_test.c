@@ -265,6 +265,7 @@ static void convolutions(void **state) {
       {"ConvTranspose", STRIDED, 1, 4, {1, 96, 14, 16}, {96, 80, 2, 2}, 80},
       // With constant weights by Winograd's algorithm: even and odd outputs, part of a panel.
       {"Conv", PADDED, 1, 4, {1, 32, 16, 18}, {32, 32, 3, 3}, 32},
+      {"Conv", PADDED, 1, 4, {1, 16, 17, 16}, {50, 16, 3, 3}, 50},
       {"Conv", PADDED, 1, 4, {2, 45, 13, 12}, {70, 45, 3, 3}, 70},
       {"Conv", PLAIN, 1, 4, {1, 130, 15, 15}, {33, 130, 3, 3}, 33},
   };

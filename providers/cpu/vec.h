@@ -285,6 +285,9 @@ typedef struct cpu_vec {
   cpu_quantized_fn quantized_add, quantized_multiply;
   const cpu_quantize_fn *quantize;      // [type]; NULL: not that type
   const cpu_dequantize_fn *dequantize;  // [type]
+  // u[16][channels][FILTERS] = the transformed taps of w[filters, channels, 3, 3], in double,
+  // rounded once; zeros behind.
+  void (*winograd_weights)(const float *w, int64_t filters, int64_t channels, float *u);
   // A tile of 4x4 pixels, each a pointer to its channels → v[i * step + channel], 16 values for
   // each channel.
   void (*winograd_input)(const float *const *pixels, float *v, int64_t step, int64_t channels);

@@ -70,6 +70,8 @@ void CPU_ISA_NAME(cpu_vec_dots)(const uint8_t *const *a, int32_t rows, int64_t t
                                 const int32_t *start, int32_t *sums);
 extern const cpu_quantize_fn CPU_ISA_NAME(cpu_vec_quantize)[OPS_TYPE_COUNT];
 extern const cpu_dequantize_fn CPU_ISA_NAME(cpu_vec_dequantize)[OPS_TYPE_COUNT];
+void CPU_ISA_NAME(cpu_vec_winograd_weights)(const float *w, int64_t filters, int64_t channels,
+                                            float *u);
 void CPU_ISA_NAME(cpu_vec_winograd_input)(const float *const *pixels, float *v, int64_t step,
                                           int64_t channels);
 void CPU_ISA_NAME(cpu_vec_winograd_product)(const float *v, int64_t rows, int64_t channels,

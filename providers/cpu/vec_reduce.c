@@ -246,6 +246,7 @@ const cpu_vec CPU_ISA_NAME(cpu_vec) = {
     .quantized_multiply = CPU_ISA_NAME(cpu_vec_quantized_multiply),
     .quantize = CPU_ISA_NAME(cpu_vec_quantize),
     .dequantize = CPU_ISA_NAME(cpu_vec_dequantize),
+    .winograd_weights = CPU_ISA_NAME(cpu_vec_winograd_weights),
     .winograd_input = CPU_ISA_NAME(cpu_vec_winograd_input),
     .winograd_product = CPU_ISA_NAME(cpu_vec_winograd_product),
     .winograd_output = CPU_ISA_NAME(cpu_vec_winograd_output),

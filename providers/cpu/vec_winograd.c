@@ -25,6 +25,46 @@ INLINE void store(float *to, lanes value) {
   memcpy(to, &value, sizeof value);
 }
 
+// ---- Weights: u = G g transposed(G), in double ----------------------------------------------
+
+typedef double wide __attribute__((vector_size(8 * LANES)));
+
+// One dimension, three values to four, with distances of `step` and `to_step`.
+INLINE void spread(const wide *g, int step, wide *to, int to_step) {
+  const wide outer = g[0] + g[2 * step], inner = g[step];
+  to[0] = g[0];
+  to[to_step] = (outer + inner) / 2;
+  to[2 * to_step] = (outer - inner) / 2;
+  to[3 * to_step] = g[2 * step];
+}
+
+// `count` filters, at most LANES, of one channel; from one filter to the next `row` elements.
+INLINE void weight_lanes(const float *w, int64_t row, int64_t count, float *u, int64_t step) {
+  float taps[9][LANES] = {{0}};
+  wide g[9], half[12], whole[16];
+  for (int64_t i = 0; i < count; ++i)
+    for (int k = 0; k < 9; ++k) taps[k][i] = w[i * row + k];
+  for (int k = 0; k < 9; ++k) g[k] = __builtin_convertvector(load(taps[k]), wide);
+  for (int i = 0; i < 3; ++i) spread(g + i, 3, half + i, 3);
+  for (int i = 0; i < 4; ++i) spread(half + 3 * i, 1, whole + 4 * i, 1);
+  for (int i = 0; i < 16; ++i) store(u + i * step, __builtin_convertvector(whole[i], lanes));
+}
+
+void CPU_ISA_NAME(cpu_vec_winograd_weights)(const float *w, int64_t filters, int64_t channels,
+                                            float *u) {
+  const int64_t row = channels * 9;
+  for (int64_t c = 0; c < channels; ++c)
+    for (int64_t i = 0; i < WIDTH; i += LANES) {
+      const int64_t left = filters - i, count = left < 0 ? 0 : left;
+      const float *from = count > 0 ? w + i * row + c * 9 : w;
+      float *to = u + c * WIDTH + i;
+      if (count >= LANES)
+        weight_lanes(from, row, LANES, to, channels * WIDTH);
+      else
+        weight_lanes(from, row, count, to, channels * WIDTH);
+    }
+}
+
 // ---- Input: v = transposed(B) d B -----------------------------------------------------------
 
 // One dimension, of four values with a distance of `step`.

@@ -154,7 +154,7 @@ int32_t rt_run_resolve(rt_run *run, rt_segment *segment, ops_error *error) {
 // Bytes where the host can read them.
 static int32_t bring(rt_run *run, uint32_t place, const void *memory, uint64_t offset,
                      uint64_t size, const void **out_data, ops_error *error) {
-  *out_data = (const char *)memory + offset;
+  *out_data = memory ? (const char *)memory + offset : NULL;  // an empty tensor may have none
   if (!rt_memory_kind_is_opaque(rt_place_kind(place))) return OPS_OK;
   void *copy = rt_bump_new(&run->bump, size, 1);
   if (!copy) return exhausted(error);

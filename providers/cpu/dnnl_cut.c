@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a convolution or matrix product is cut; pure arithmetic. See dnnl_split.h.
+// How a convolution is cut; pure arithmetic. See dnnl_split.h.
 //
 // A convolution with channels last and one image is cut into rows. Output rows [o, p) of a
 // convolution with stride s, dilation d, k taps and b rows of padding read the input rows
@@ -12,10 +12,8 @@ typedef struct range {
   int64_t begin, end;
 } range;
 
-static range part(int64_t whole, int64_t unit, int32_t index, int32_t count) {
-  const int64_t units = (whole + unit - 1) / unit;
-  const int64_t begin = units * index / count * unit, end = units * (index + 1) / count * unit;
-  return (range){begin, end < whole ? end : whole};
+static range part(int64_t whole, int32_t index, int32_t count) {
+  return (range){whole * index / count, whole * (index + 1) / count};
 }
 
 static int32_t at_most(int64_t parts, int32_t most) {
@@ -93,7 +91,7 @@ static int rows_can_be_cut(const cpu_dnnl_conv *whole, int32_t count) {
   cpu_dnnl_conv piece;
   range in;
   for (int32_t i = 0; i < count; ++i)
-    if (!cut_rows(whole, d, part(whole->out[d], 1, i, count), &piece, &in)) return 0;
+    if (!cut_rows(whole, d, part(whole->out[d], i, count), &piece, &in)) return 0;
   return 1;
 }
 
@@ -130,7 +128,7 @@ static void take_rows(const cpu_dnnl_conv *whole, int32_t index, int32_t count,
   cpu_dnnl_conv flat = *whole;
   flatten(&flat);
   const int32_t d = row_dimension(&flat);
-  const range out = part(flat.out[d], 1, index, count);
+  const range out = part(flat.out[d], index, count);
   range in = {0, 0};
   *piece = flat;
   cut_rows(&flat, d, out, piece, &in);
@@ -142,7 +140,7 @@ static void take_filters(const cpu_dnnl_conv *whole, int32_t index, int32_t coun
                          cpu_dnnl_conv *piece, cpu_cut *cut) {
   const int64_t parts = filter_parts(whole), filters = whole->out_channels / parts;
   const int64_t taps = product(whole->kernel, 0, whole->spatial);
-  const range taken = part(parts, 1, index, count);
+  const range taken = part(parts, index, count);
   cut->bias = taken.begin * filters;
   cut->target = cut->bias * product(whole->out, 0, whole->spatial);
   piece->out_channels = (taken.end - taken.begin) * filters;
@@ -157,7 +155,7 @@ static void take_filters(const cpu_dnnl_conv *whole, int32_t index, int32_t coun
 
 static void take_images(const cpu_dnnl_conv *whole, int32_t index, int32_t count,
                         cpu_dnnl_conv *piece, cpu_cut *cut) {
-  const range images = part(whole->batch, 1, index, count);
+  const range images = part(whole->batch, index, count);
   piece->batch = images.end - images.begin;
   cut->source = images.begin * whole->in_channels * product(whole->in, 0, whole->spatial);
   cut->target = images.begin * whole->out_channels * product(whole->out, 0, whole->spatial);
@@ -172,49 +170,4 @@ void cpu_cut_conv(const cpu_dnnl_conv *whole, int32_t index, int32_t count,
   if (way == CUT_BATCH) take_images(whole, index, count, out_piece, out_cut);
   if (way == CUT_ROWS) take_rows(whole, index, count, out_piece, out_cut);
   if (way == CUT_FILTERS) take_filters(whole, index, count, out_piece, out_cut);
-}
-
-// ---- Matrix products ------------------------------------------------------------------------
-
-// Columns come in units of a cache line, rows in units of what a kernel keeps in registers.
-enum { COLUMNS = 16, ROWS = 4 };
-
-typedef struct sides {
-  int64_t *extent, unit;  // of the piece
-} sides;
-
-// What is cut: the batch if it is long enough to be even, else the longer side of Y.
-static sides side_of(cpu_dnnl_matmul *matmul, int32_t most) {
-  if (matmul->batch > 1 && (matmul->batch % most == 0 || matmul->batch >= 4 * most))
-    return (sides){&matmul->batch, 1};
-  if (matmul->n >= matmul->m) return (sides){&matmul->n, COLUMNS};
-  return (sides){&matmul->m, ROWS};
-}
-
-int32_t cpu_cut_matmul_count(const cpu_dnnl_matmul *whole, int32_t most) {
-  cpu_dnnl_matmul copy = *whole;
-  const sides side = side_of(&copy, most);
-  if (whole->batch > 1 && side.extent != &copy.batch) return 1;
-  return at_most((*side.extent + side.unit - 1) / side.unit, most);
-}
-
-void cpu_cut_matmul(const cpu_dnnl_matmul *whole, int32_t index, int32_t count,
-                    cpu_dnnl_matmul *out_piece, cpu_cut *out_cut) {
-  *out_piece = *whole;
-  *out_cut = (cpu_cut){0, 0, 0, 0};
-  if (count == 1) return;
-  const sides side = side_of(out_piece, count);
-  const range taken = part(*side.extent, side.unit, index, count);
-  *side.extent = taken.end - taken.begin;
-  if (side.extent == &out_piece->batch) {
-    out_cut->source = taken.begin * whole->m * whole->k;
-    out_cut->weights = taken.begin * whole->k * whole->n;
-    out_cut->target = taken.begin * whole->m * whole->n;
-  } else if (side.extent == &out_piece->n) {
-    out_cut->weights = taken.begin * (whole->b_transposed ? whole->k : 1);
-    out_cut->bias = out_cut->target = taken.begin;
-  } else {
-    out_cut->source = taken.begin * (whole->a_transposed ? 1 : whole->k);
-    out_cut->target = taken.begin * whole->n;
-  }
 }

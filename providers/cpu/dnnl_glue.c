@@ -526,38 +526,6 @@ static int32_t describe_conv(cpu_dnnl_plan *plan, const cpu_dnnl_conv *conv, ops
   return describe_main(plan, &desc, &conv->post, error);
 }
 
-static int32_t describe_matmul(cpu_dnnl_plan *plan, const cpu_dnnl_matmul *matmul,
-                               int constant_weights, ops_error *error) {
-  const int64_t m = matmul->m, n = matmul->n, k = matmul->k;
-  const int skip = matmul->batch == 1, rank = skip ? 2 : 3;
-  const int64_t a_dims[3] = {matmul->batch, m, k}, b_dims[3] = {matmul->batch, k, n},
-                y_dims[3] = {matmul->batch, m, n}, bias_dims[3] = {1, 1, n};
-  const int64_t rows = matmul->rows ? matmul->rows : m;
-  const int64_t columns = matmul->columns ? matmul->columns : n;
-  const int64_t a_strides[3] = {rows * k, matmul->a_transposed ? 1 : k,
-                                matmul->a_transposed ? rows : 1};
-  const int64_t b_strides[3] = {k * columns, matmul->b_transposed ? 1 : columns,
-                                matmul->b_transposed ? k : 1};
-  const int64_t y_strides[3] = {rows * columns, columns, 1}, bias_strides[3] = {n, n, 1};
-  dnnl_memory_desc_t weights;
-  dnnl_memory_desc_t *descs = plan->descs;
-  OPS_RETURN_IF_ERROR(
-      make_plain(&descs[USER_SOURCE], rank, a_dims + skip, a_strides + skip, error));
-  OPS_RETURN_IF_ERROR(
-      make_plain(&descs[USER_WEIGHTS], rank, b_dims + skip, b_strides + skip, error));
-  OPS_RETURN_IF_ERROR(
-      make_plain(&descs[USER_TARGET], rank, y_dims + skip, y_strides + skip, error));
-  OPS_RETURN_IF_ERROR(
-      make_plain(&descs[BIAS], rank, bias_dims + skip, bias_strides + skip, error));
-  weights = descs[USER_WEIGHTS];
-  if (constant_weights) OPS_RETURN_IF_ERROR(make_any(&weights, rank, b_dims + skip, error));
-  dnnl_matmul_desc_t desc;
-  CHECK(dnnl_matmul_desc_init(&desc, &descs[USER_SOURCE], &weights,
-                              matmul->has_bias ? &descs[BIAS] : NULL, &descs[USER_TARGET]),
-        "describing a matrix product");
-  return describe_main(plan, &desc, &matmul->post, error);
-}
-
 static int32_t create_plan(const ops_device *device, int32_t has_bias, cpu_dnnl_plan **out_plan,
                            ops_error *error) {
   cpu_dnnl_plan *plan = cpu_alloc(device, sizeof *plan);
@@ -592,17 +560,6 @@ int32_t cpu_dnnl_plan_conv(const ops_device *device, const cpu_dnnl_conv *conv,
   OPS_RETURN_IF_ERROR(create_plan(device, conv->has_bias, out_plan, error));
   const int saved = enter();
   int32_t status = describe_conv(*out_plan, conv, error);
-  if (status == OPS_OK) status = complete(*out_plan, weights, first, packs, error);
-  leave(saved);
-  return deliver(status, out_plan);
-}
-
-int32_t cpu_dnnl_plan_matmul(const ops_device *device, const cpu_dnnl_matmul *matmul,
-                             const ops_constant *weights, int64_t first, cpu_packs *packs,
-                             cpu_dnnl_plan **out_plan, ops_error *error) {
-  OPS_RETURN_IF_ERROR(create_plan(device, matmul->has_bias, out_plan, error));
-  const int saved = enter();
-  int32_t status = describe_matmul(*out_plan, matmul, weights != NULL, error);
   if (status == OPS_OK) status = complete(*out_plan, weights, first, packs, error);
   leave(saved);
   return deliver(status, out_plan);

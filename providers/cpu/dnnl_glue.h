@@ -60,17 +60,6 @@ typedef struct cpu_dnnl_conv {
   cpu_dnnl_post post;
 } cpu_dnnl_conv;
 
-// `batch` products [m, k] x [k, n] -> [m, n]. No dimension is 0.
-typedef struct cpu_dnnl_matmul {
-  int64_t batch, m, n, k;
-  int32_t a_transposed;  // stored [k, m]
-  int32_t b_transposed;  // stored [n, k]
-  int32_t has_bias;      // a vector of n
-  int64_t rows;          // of A and Y as stored, at least m; 0: m
-  int64_t columns;       // of B and Y as stored, at least n; 0: n
-  cpu_dnnl_post post;
-} cpu_dnnl_matmul;
-
 typedef struct cpu_dnnl_plan cpu_dnnl_plan;
 
 // Products of single elements that are summed: each input of a transposed convolution, each
@@ -82,9 +71,6 @@ double cpu_dnnl_conv_products(const cpu_dnnl_conv *conv);
 int32_t cpu_dnnl_plan_conv(const ops_device *device, const cpu_dnnl_conv *conv,
                            const ops_constant *weights, int64_t first, cpu_packs *packs,
                            cpu_dnnl_plan **out_plan, ops_error *error);
-int32_t cpu_dnnl_plan_matmul(const ops_device *device, const cpu_dnnl_matmul *matmul,
-                             const ops_constant *weights, int64_t first, cpu_packs *packs,
-                             cpu_dnnl_plan **out_plan, ops_error *error);
 void cpu_dnnl_plan_destroy(cpu_dnnl_plan *plan);  // accepts NULL
 
 // Bytes of workspace, to be aligned to 64.

@@ -41,13 +41,3 @@ int32_t cpu_dnnl_prepare_conv(cpu_dnnl_kernel *kernel, const cpu_dnnl_conv *conv
   state_plan(prepared->plan, reply);
   return OPS_OK;
 }
-
-int32_t cpu_dnnl_prepare_matmul(cpu_dnnl_kernel *kernel, const cpu_dnnl_matmul *matmul,
-                                int may_pack, cpu_dnnl_prepared *prepared,
-                                ops_prepare_reply *reply, ops_error *error) {
-  OPS_RETURN_IF_ERROR(cpu_split_matmul(kernel->base.device, matmul,
-                                       may_pack ? kernel->weights : NULL, &kernel->packs,
-                                       &prepared->plan, error));
-  state_plan(prepared->plan, reply);
-  return OPS_OK;
-}

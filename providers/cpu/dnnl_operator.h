@@ -34,13 +34,9 @@ void cpu_dnnl_kernel_init(cpu_dnnl_kernel *kernel, const ops_node *node);
 void cpu_dnnl_kernel_destroy(ops_kernel *kernel);
 void cpu_dnnl_prepared_destroy(ops_prepared *prepared);
 
-// Makes the plan and states its workspace and implementation. `may_pack`: the plan always runs
-// on the whole of the weights.
+// Makes the plan and states its workspace and implementation.
 int32_t cpu_dnnl_prepare_conv(cpu_dnnl_kernel *kernel, const cpu_dnnl_conv *conv,
                               cpu_dnnl_prepared *prepared, ops_prepare_reply *reply,
                               ops_error *error);
-int32_t cpu_dnnl_prepare_matmul(cpu_dnnl_kernel *kernel, const cpu_dnnl_matmul *matmul,
-                                int may_pack, cpu_dnnl_prepared *prepared,
-                                ops_prepare_reply *reply, ops_error *error);
 
 #endif  // CPU_DNNL_OPERATOR_H_

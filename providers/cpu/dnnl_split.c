@@ -69,25 +69,6 @@ int32_t cpu_split_conv(const ops_device *device, const cpu_dnnl_conv *conv,
   return *out_split ? deliver(status, out_split, error) : status;
 }
 
-int32_t cpu_split_matmul(const ops_device *device, const cpu_dnnl_matmul *matmul,
-                         const ops_constant *weights, cpu_packs *packs, cpu_split **out_split,
-                         ops_error *error) {
-  const double products =
-      (double)matmul->batch * (double)matmul->m * (double)matmul->n * (double)matmul->k;
-  const int32_t count = cpu_cut_matmul_count(matmul, workers_for(device, products));
-  int32_t status = create(device, count, out_split, error);
-  for (int32_t i = 0; status == OPS_OK && i < count; ++i) {
-    piece *p = &(*out_split)->pieces[i];
-    cpu_dnnl_matmul part;
-    cpu_cut_matmul(matmul, i, count, &part, &p->cut);
-    part.rows = matmul->m;
-    part.columns = matmul->n;
-    status =
-        cpu_dnnl_plan_matmul(device, &part, weights, p->cut.weights, packs, &p->plan, error);
-  }
-  return *out_split ? deliver(status, out_split, error) : status;
-}
-
 void cpu_split_destroy(cpu_split *split) {
   if (!split) return;
   for (int32_t i = 0; i < split->count; ++i) cpu_dnnl_plan_destroy(split->pieces[i].plan);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution or matrix product cut into pieces of about equal work, which the host's workers
+// A convolution cut into pieces of about equal work, which the host's workers
 // run side by side. Each piece is a plan of oneDNN (dnnl_glue.h) on one thread: the host's pool
 // is the only one, so that no second set of threads spins beside it.
 //
-// A cut never divides a sum: pieces are images of the batch, rows of the output, filters or
-// columns. What cannot be cut so, and what is too small, is one piece.
+// A cut never divides a sum: pieces are images of the batch, rows of the output, or filters.
+// What cannot be cut so, and what is too small, is one piece.
 #ifndef CPU_DNNL_SPLIT_H_
 #define CPU_DNNL_SPLIT_H_
 
@@ -18,13 +18,10 @@ typedef struct cpu_cut {
 
 // Into how many of at most `most` pieces the whole can be cut: at least 1.
 int32_t cpu_cut_conv_count(const cpu_dnnl_conv *whole, int32_t most);
-int32_t cpu_cut_matmul_count(const cpu_dnnl_matmul *whole, int32_t most);
 
-// Piece `index` of `count`, as the functions above answered.
+// Piece `index` of `count`, as the function above answered.
 void cpu_cut_conv(const cpu_dnnl_conv *whole, int32_t index, int32_t count,
                   cpu_dnnl_conv *out_piece, cpu_cut *out_cut);
-void cpu_cut_matmul(const cpu_dnnl_matmul *whole, int32_t index, int32_t count,
-                    cpu_dnnl_matmul *out_piece, cpu_cut *out_cut);
 
 typedef struct cpu_split cpu_split;
 
@@ -32,9 +29,6 @@ typedef struct cpu_split cpu_split;
 int32_t cpu_split_conv(const ops_device *device, const cpu_dnnl_conv *conv,
                        const ops_constant *weights, cpu_packs *packs, cpu_split **out_split,
                        ops_error *error);
-int32_t cpu_split_matmul(const ops_device *device, const cpu_dnnl_matmul *matmul,
-                         const ops_constant *weights, cpu_packs *packs, cpu_split **out_split,
-                         ops_error *error);
 void cpu_split_destroy(cpu_split *split);  // accepts NULL
 
 // Bytes of workspace, to be aligned to 64.

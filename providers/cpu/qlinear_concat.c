@@ -4,22 +4,18 @@
 // way, brought to one quantisation. The inputs are scale and zero point of the result, then a
 // tensor, its scale and its zero point as often as there are tensors.
 #include "byte_table.h"
-#include "channels_last.h"
+#include "join.h"
 #include "nd.h"
 #include "ops_table.h"
 #include "quantized.h"
 
 enum { Y_SCALE, Y_ZERO, FIRST, GROUP = 3 };
 
-typedef struct concat_kernel {
-  ops_kernel base;
-  int64_t axis;
-} concat_kernel;
+static const cpu_join_kind kKind = {
+    .first = FIRST, .step = GROUP, .last = CPU_LAST_TRIPLES, .noun = "tensors"};
 
 typedef struct concat_prepared {
-  ops_prepared base;
-  int64_t rows, row_bytes;  // of the output
-  int64_t *input_bytes;     // per tensor: bytes of its part of a row
+  cpu_join_prepared join;
   int32_t type;
 } concat_prepared;
 
@@ -34,7 +30,7 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
 
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
   (void)error;
-  ((concat_kernel *)kernel)->axis = ops_node_int(node, "axis", 0);
+  cpu_join_create(kernel, node, &kKind);
   return OPS_OK;
 }
 
@@ -52,66 +48,15 @@ static int32_t check_types(const ops_kernel *kernel, const ops_prepare_request *
   return cpu_quantized_need_one(kernel, request, first + 2, error);
 }
 
-static int32_t add_tensor(const ops_kernel *kernel, const ops_prepare_request *request,
-                          uint64_t input, int32_t axis, cpu_shape *y, int64_t *out_bytes,
-                          ops_error *error) {
-  cpu_shape x;
-  OPS_RETURN_IF_ERROR(check_types(kernel, request, input, error));
-  cpu_input_shape(request, input, &x);
-  if (x.rank != y->rank)
-    return cpu_invalid(kernel, error, "tensors have ranks %d and %d", y->rank, x.rank);
-  for (int32_t i = 0; i < x.rank; ++i)
-    if (i != axis && x.dims[i] != y->dims[i])
-      return cpu_invalid(kernel, error, "tensors have %lld and %lld elements on dimension %d",
-                         (long long)y->dims[i], (long long)x.dims[i], i);
-  y->dims[axis] += x.dims[axis];
-  *out_bytes = cpu_product(x.dims, axis, x.rank);
-  return OPS_OK;
-}
-
 static int32_t prepare(ops_kernel *kernel, const ops_prepare_request *request,
                        ops_prepared *prepared, ops_prepare_reply *reply, ops_error *error) {
-  concat_prepared *own = (concat_prepared *)prepared;
-  const uint64_t tensors = (request->input_count - FIRST) / GROUP;
-  cpu_shape y;
-  int32_t axis;
+  const int32_t type = cpu_input_type(request, Y_ZERO);
   OPS_RETURN_IF_ERROR(cpu_quantized_need_one(kernel, request, Y_SCALE, error));
   OPS_RETURN_IF_ERROR(cpu_quantized_need_one(kernel, request, Y_ZERO, error));
-  cpu_input_shape(request, FIRST, &y);
-  OPS_RETURN_IF_ERROR(cpu_axis(kernel, ((concat_kernel *)kernel)->axis, y.rank, &axis, error));
-  if (cpu_is_last(request, FIRST)) axis = y.rank - 1;  // a view; the axis is the channels'
-  own->input_bytes = cpu_alloc(kernel->device, tensors * sizeof *own->input_bytes);
-  if (!own->input_bytes)
-    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "cpu: no memory for %llu tensors",
-                         (unsigned long long)tensors);
-  y.dims[axis] = 0;
-  for (uint64_t i = 0; i < tensors; ++i)
-    OPS_RETURN_IF_ERROR(
-        add_tensor(kernel, request, FIRST + i * GROUP, axis, &y, &own->input_bytes[i], error));
-  own->type = cpu_input_type(request, Y_ZERO);
-  OPS_RETURN_IF_ERROR(cpu_set_output(kernel, reply, 0, own->type, &y, error));
-  own->rows = cpu_product(y.dims, 0, axis);
-  own->row_bytes = cpu_product(y.dims, axis, y.rank);
-  return OPS_OK;
-}
-
-// Along the channels.
-static void layouts(const ops_kernel *kernel, const ops_prepare_request *request,
-                    cpu_layouts *layouts) {
-  const ops_type_info *first = ops_request_input(request, FIRST)->type;
-  int32_t axis;
-  if (!cpu_may_be_last(first) || cpu_axis(kernel, ((const concat_kernel *)kernel)->axis,
-                                          first->rank, &axis, NULL) != OPS_OK)
-    return;
   for (uint64_t i = FIRST; i < request->input_count; i += GROUP)
-    if (ops_request_input(request, i)->type->rank != first->rank) return;
-  if (axis != 1) return;
-  cpu_layouts_add(layouts, CPU_LAST_TRIPLES, 0);
-  cpu_layouts_add(layouts, CPU_LAST_NONE, 0);
-}
-
-static void prepared_destroy(ops_prepared *prepared) {
-  cpu_free(prepared->kernel->device, ((concat_prepared *)prepared)->input_bytes);
+    OPS_RETURN_IF_ERROR(check_types(kernel, request, i, error));
+  ((concat_prepared *)prepared)->type = type;
+  return cpu_join_prepare(kernel, request, type, prepared, reply, error);
 }
 
 static int32_t execute(const ops_prepared *prepared, const ops_execute_request *request,
@@ -123,25 +68,26 @@ static int32_t execute(const ops_prepared *prepared, const ops_execute_request *
   (void)error;
   for (uint64_t k = FIRST, i = 0; k < request->input_count; k += GROUP, ++i) {
     const ops_tensor *x = cpu_in(request, k);
-    const int64_t bytes = own->input_bytes[i];
+    const int64_t bytes = own->join.part_bytes[i];
     const cpu_byte_scale from = cpu_byte_scale_read(request, k + 1, k + 2, x->type);
     cpu_byte_table table;
     if (cpu_byte_table_requantize(&table, &from, &to))
-      cpu_copy_rows(device, y, own->row_bytes, ops_tensor_data(x), bytes, bytes, own->rows);
+      cpu_copy_rows(device, y, own->join.row_bytes, ops_tensor_data(x), bytes, bytes,
+                    own->join.rows);
     else if (bytes > 0)
-      cpu_byte_table_rows(device, &table, y, own->row_bytes,
-                          (const uint8_t *)ops_tensor_data(x), bytes, bytes, own->rows);
+      cpu_byte_table_rows(device, &table, y, own->join.row_bytes,
+                          (const uint8_t *)ops_tensor_data(x), bytes, bytes, own->join.rows);
     y += bytes;
   }
   return OPS_OK;
 }
 
-const cpu_op cpu_qlinear_concat_op = {.kernel_size = sizeof(concat_kernel),
+const cpu_op cpu_qlinear_concat_op = {.kernel_size = sizeof(cpu_join_kernel),
                                       .prepared_size = sizeof(concat_prepared),
                                       .claim = claim,
                                       .create = create,
-                                      .layouts = layouts,
+                                      .layouts = cpu_join_layouts,
                                       .sees_view = 1,
                                       .prepare = prepare,
-                                      .prepared_destroy = prepared_destroy,
+                                      .prepared_destroy = cpu_join_prepared_destroy,
                                       .execute = execute};

@@ -22,9 +22,15 @@ typedef struct oc_check {
   const char *what;  // one sentence for people
   oc_point point;
   bool (*run)(oc_trial *trial);  // NULL: OC_POINT_OTHER
+  // The ids of contracts/provider that it covers, separated by spaces; NULL: it judges the
+  // harness, or the contract of an operator, not the provider.
+  const char *clauses;
 } oc_check;
 
 const oc_check *oc_checks(size_t *out_count);
+
+// The row of a check by its name, or NULL.
+const oc_check *oc_checks_find(const char *name);
 
 // Asks every check of a point, in the order of the table, until one ends the trial.
 bool oc_checks_ask(oc_trial *trial, oc_point point);

@@ -85,6 +85,20 @@ extern const oc_grammar oc_grammar_semantic, oc_grammar_input, oc_grammar_output
     oc_grammar_row, oc_grammar_error, oc_grammar_stages, oc_grammar_regress, oc_grammar_budget,
     oc_grammar_performance, oc_grammar_record, oc_grammar_provider;
 
+void oc_grammar_print_tables(FILE *stream, const oc_grammar *const *tables, size_t count) {
+  fprintf(stream, "Printed from the tables that read these files; a test compares the two.\n");
+  for (size_t i = 0; i < count; ++i) {
+    fprintf(stream,
+            "\n## %s\n%s\n\n| key | form | required | meaning |\n| --- | --- | --- | --- |\n",
+            tables[i]->name, tables[i]->help);
+    for (size_t j = 0; j < tables[i]->count; ++j) {
+      const oc_field *field = &tables[i]->fields[j];
+      fprintf(stream, "| %s | %s | %s | %s |\n", field->name, field->form,
+              field->required ? "yes" : "", field->help);
+    }
+  }
+}
+
 void oc_grammar_print(FILE *stream) {
   static const oc_grammar *const all[] = {
       &oc_grammar_contract,    &oc_grammar_opset,      &oc_grammar_semantic,
@@ -97,15 +111,5 @@ void oc_grammar_print(FILE *stream) {
       &oc_grammar_budget,      &oc_grammar_record,     &oc_grammar_provider,
   };
   fprintf(stream, "# The keys of a contract, format %d\n\n", OC_CONTRACT_FORMAT);
-  fprintf(stream, "Printed from the tables that read contracts; a test compares the two.\n");
-  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); ++i) {
-    fprintf(stream,
-            "\n## %s\n%s\n\n| key | form | required | meaning |\n| --- | --- | --- | --- |\n",
-            all[i]->name, all[i]->help);
-    for (size_t j = 0; j < all[i]->count; ++j) {
-      const oc_field *field = &all[i]->fields[j];
-      fprintf(stream, "| %s | %s | %s | %s |\n", field->name, field->form,
-              field->required ? "yes" : "", field->help);
-    }
-  }
+  oc_grammar_print_tables(stream, all, sizeof(all) / sizeof(all[0]));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// contracts/schema/grammar.md says what the tables say, and the example of format.md is a
-// contract. Run with a file name, the program writes grammar.md there instead.
+// grammar.md and clauses.md of contracts/schema say what the tables say, and the example of
+// format.md is a contract. Run with the name of a folder, the program writes both there
+// instead.
 #include <ops_support/error.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,21 +24,42 @@ static char *read_file(const char *path) {
   return text;
 }
 
-static void grammar_is_documented(void **state) {
-  char *printed = NULL;
-  size_t size = 0;
-  FILE *stream = open_memstream(&printed, &size);
+// The files that the tables print.
+static const struct {
+  const char *name;
+  void (*print)(FILE *stream);
+} printed[] = {{"grammar.md", oc_grammar_print}, {"clauses.md", oc_clauses_grammar_print}};
+#define PRINTED_COUNT (sizeof(printed) / sizeof(printed[0]))
+
+static void grammars_are_documented(void **state) {
   (void)state;
-  oc_grammar_print(stream);
-  fclose(stream);
-  char *kept = read_file(SCHEMA_DIR "/grammar.md");
-  if (strcmp(printed, kept) != 0) {
-    fail_msg(
-        "contracts/schema/grammar.md is not what the tables say; write it anew: "
-        "contract_grammar_test contracts/schema/grammar.md");
+  for (size_t i = 0; i < PRINTED_COUNT; ++i) {
+    char *text = NULL, path[4096];
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    printed[i].print(stream);
+    fclose(stream);
+    snprintf(path, sizeof(path), "%s/%s", SCHEMA_DIR, printed[i].name);
+    char *kept = read_file(path);
+    if (strcmp(text, kept) != 0) {
+      fail_msg("%s is not what the tables say; write it anew: contract_grammar_test %s", path,
+               SCHEMA_DIR);
+    }
+    free(text);
+    free(kept);
   }
-  free(printed);
-  free(kept);
+}
+
+static int write_grammars(const char *folder) {
+  for (size_t i = 0; i < PRINTED_COUNT; ++i) {
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/%s", folder, printed[i].name);
+    FILE *file = fopen(path, "w");
+    if (!file) return 1;
+    printed[i].print(file);
+    if (fclose(file) != 0) return 1;
+  }
+  return 0;
 }
 
 static void example_is_a_contract(void **state) {
@@ -61,14 +83,9 @@ static void example_is_a_contract(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(grammar_is_documented),
+      cmocka_unit_test(grammars_are_documented),
       cmocka_unit_test(example_is_a_contract),
   };
-  if (argc == 2) {
-    FILE *file = fopen(argv[1], "w");
-    if (!file) return 1;
-    oc_grammar_print(file);
-    return fclose(file) == 0 ? 0 : 1;
-  }
+  if (argc == 2) return write_grammars(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,13 @@
 // cases come in the same order on every machine. Two contracts of one operator may not overlap.
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ops_support/error.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "contract/reader.h"
+#include "contract/text_file.h"
 
 #define MAX_FOLDER_DEPTH 8
 
@@ -70,38 +69,16 @@ static int32_t io_error(loader *l, const char *path, const char *what) {
                        strerror(errno));
 }
 
-static int32_t read_whole(loader *l, const char *path, int fd, char *bytes, size_t *out_size) {
-  size_t size = 0;
-  for (;;) {
-    const ssize_t got = read(fd, bytes + size, OC_CONTRACT_MAX_FILE_BYTES + 1 - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return io_error(l, path, "read it");
-    size += (size_t)got;
-    if (size > OC_CONTRACT_MAX_FILE_BYTES) {
-      return ops_error_set(l->error, OPS_ERROR_INVALID_MODEL,
-                           "%s:1:1: larger than %u bytes, the limit of a contract file", path,
-                           OC_CONTRACT_MAX_FILE_BYTES);
-    }
-    if (got == 0) break;
-  }
-  *out_size = size;
-  return OPS_OK;
-}
-
 static int32_t read_file(loader *l, const char *path) {
   size_t size = 0;
+  char *text = NULL;
   if (++l->files > OC_CONTRACT_MAX_FILES) {
     return ops_error_set(l->error, OPS_ERROR_INVALID_MODEL, "%s: more than %d contract files",
                          path, OC_CONTRACT_MAX_FILES);
   }
-  char *bytes = malloc(OC_CONTRACT_MAX_FILE_BYTES + 1);
-  if (!bytes) return no_memory(l->error, path);
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  int32_t status =
-      fd < 0 ? io_error(l, path, "open it") : read_whole(l, path, fd, bytes, &size);
-  if (fd >= 0) close(fd);
-  if (status == OPS_OK) status = read_text(l, path, bytes, size);
-  free(bytes);
+  OPS_RETURN_IF_ERROR(oc_text_file_read(path, &text, &size, l->error));
+  const int32_t status = read_text(l, path, text, size);
+  free(text);
   return status;
 }
 

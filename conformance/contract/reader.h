@@ -147,7 +147,10 @@ int32_t oc_reader_fixed_attributes(oc_reader *reader, const oc_yaml_node *node,
 int32_t oc_read_contract(oc_reader *reader, const oc_yaml_node *document);
 int32_t oc_check_contract(const oc_reader *reader, const oc_yaml_node *document);
 
-// Prints the tables of all grammars as Markdown.
+// Prints the tables of all grammars of contracts, of provider clauses, or those given, as
+// Markdown.
 void oc_grammar_print(FILE *stream);
+void oc_clauses_grammar_print(FILE *stream);
+void oc_grammar_print_tables(FILE *stream, const oc_grammar *const *tables, size_t count);
 
 #endif  // OC_CONTRACT_READER_H_

@@ -51,6 +51,8 @@ static const oc_check kChecks[] = {
      "CLAIMS-5"},
 };
 
+_Static_assert(sizeof kChecks / sizeof *kChecks <= 64, "oc_result.checks has one bit for each");
+
 const oc_check *oc_checks(size_t *out_count) {
   *out_count = sizeof kChecks / sizeof *kChecks;
   return kChecks;
@@ -64,9 +66,12 @@ const oc_check *oc_checks_find(const char *name) {
 }
 
 bool oc_checks_ask(oc_trial *trial, oc_point point) {
+  oc_checks_note_point(trial->result, point);
   if (!oc_check_environment(trial)) return false;
   for (size_t i = 0; i < sizeof kChecks / sizeof *kChecks; ++i) {
-    if (kChecks[i].point == point && kChecks[i].run && !kChecks[i].run(trial)) return false;
+    if (kChecks[i].point != point || !kChecks[i].run) continue;
+    trial->result->checks |= (uint64_t)1 << i;
+    if (!kChecks[i].run(trial)) return false;
   }
   return true;
 }

@@ -35,6 +35,14 @@ const oc_check *oc_checks_find(const char *name);
 // Asks every check of a point, in the order of the table, until one ends the trial.
 bool oc_checks_ask(oc_trial *trial, oc_point point);
 
+// Notes in the result that a check was asked; oc_checks_ask does so for the rows of its point
+// and for what the trial itself looks after at that point. See ran.c.
+void oc_checks_note(oc_result *result, const char *name);
+void oc_checks_note_point(oc_result *result, oc_point point);
+
+// The index of a check in the table, or -1.
+int32_t oc_checks_find(const char *name);
+
 // The rows of the table.
 bool oc_check_claim(oc_trial *trial);
 bool oc_check_declaration(oc_trial *trial);

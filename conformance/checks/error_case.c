@@ -229,6 +229,8 @@ static bool reuse_kernel(oc_trial *trial, oc_trial *valid) {
 static bool judge_pair(oc_trial *trial, oc_trial *valid) {
   ops_error error = OPS_ERROR_INIT;
   if (!open_base(valid)) return false;
+  oc_checks_note_point(trial->result, OC_POINT_CLAIM);
+  oc_checks_note(trial->result, OC_CHECK_ERROR);
   oc_trial_close_kernel(valid);
   int32_t status;
   const refusal where = try_node(trial, &status, &error);

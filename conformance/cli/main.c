@@ -22,7 +22,6 @@
 #include "ops_support/error.h"
 #include "report/console.h"
 #include "report/file.h"
-#include "report/json.h"
 #include "runner/pool.h"
 
 #define LEAST_OPEN_TIMEOUT 10.0  // seconds: drivers take their time
@@ -243,18 +242,10 @@ static int32_t run_cases(session *run, ops_error *error) {
   return oc_pool_run(&pool, &events, run->selected, run->selected_count, error);
 }
 
-typedef int32_t (*format_fn)(const oc_report *report, char **out_text, ops_error *error);
-
 static int32_t write_reports(const session *run, ops_error *error) {
-  static const format_fn formats[OC_FORMAT_COUNT] = {
-      [OC_FORMAT_JSON] = oc_report_json, [OC_FORMAT_JUNIT] = oc_report_junit};
   for (size_t i = 0; i < run->options.report_count; ++i) {
     const oc_report_file *file = &run->options.reports[i];
-    char *text = NULL;
-    OPS_RETURN_IF_ERROR(formats[file->format](&run->report, &text, error));
-    const int32_t status = oc_file_write(file->path, text, strlen(text), error);
-    free(text);
-    OPS_RETURN_IF_ERROR(status);
+    OPS_RETURN_IF_ERROR(oc_format_save(file->format, &run->report, file->path, error));
   }
   return OPS_OK;
 }

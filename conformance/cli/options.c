@@ -173,7 +173,7 @@ static int32_t read_option(oc_options *options, const char *name, const char *te
 
 static int32_t read_report(oc_options *options, const char *name, const char *text,
                            ops_error *error) {
-  static const char *const later[] = {"csv:", "md:", "html:"};
+  static const char *const later[] = {"md:", "html:"};
   for (size_t i = 0; i < sizeof later / sizeof *later; ++i) {
     if (strncmp(text, later[i], strlen(later[i])) == 0) return absent(name, text, error);
   }
@@ -191,7 +191,7 @@ static int32_t read_report(oc_options *options, const char *name, const char *te
         (oc_report_file){.format = (oc_format)i, .path = text + length + 1};
     return OPS_OK;
   }
-  return bad(name, text, "json:FILE or junit:FILE", error);
+  return bad(name, text, "json:FILE, junit:FILE or csv:FILE", error);
 }
 
 static int32_t read_expand_functions(oc_options *options, const char *name, const char *text,
@@ -280,8 +280,8 @@ static const option_row kOptions[] = {
     {"shard", "I/N", "only every N-th case, beginning with the I-th", read_shard, false},
     {"jobs", "N", "worker processes at once; one per core else", read_jobs, false},
     {"timeout", "S", "seconds for one case; 10 else", read_timeout, false},
-    {"report", "FORMAT:FILE", "write a report, json:FILE or junit:FILE; may be repeated",
-     read_report, true},
+    {"report", "FORMAT:FILE",
+     "write a report, json:FILE, junit:FILE or csv:FILE; may be repeated", read_report, true},
     {"save-failing", "DIR",
      "store each case that failed below DIR as a model with inputs and expected outputs",
      read_save_failing, false},
@@ -513,7 +513,7 @@ void oc_options_help(FILE *stream) {
     if (!kOptions[i].read) fprintf(stream, "--%s ", kOptions[i].name);
   }
   fputs(
-      "--tier exhaustive --mode perf --report csv:|md:|html:\n"
+      "--tier exhaustive --mode perf --report md:|html:\n"
       "  commands merge, compare, certify, verify-bundle\n",
       stream);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "cases/case.h"
+#include "report/format.h"
 
 #define OC_OPTIONS_MAX_LIST 64  // --option and --report, each
 
@@ -15,11 +16,6 @@
   X(OC_MODE_SUPPORT, "support")         \
   X(OC_MODE_LIST_CASES, "list")
 typedef enum oc_mode { OC_MODE_LIST(OC_ENUM_ITEM) OC_MODE_COUNT } oc_mode;
-
-#define OC_FORMAT_LIST(X)   \
-  X(OC_FORMAT_JSON, "json") \
-  X(OC_FORMAT_JUNIT, "junit")
-typedef enum oc_format { OC_FORMAT_LIST(OC_ENUM_ITEM) OC_FORMAT_COUNT } oc_format;
 
 typedef struct oc_report_file {
   oc_format format;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cases/element.h"
+#include "report/details.h"
 
 #define MAX_DETAILED_FAILURES 50
 #define UPDATE_SECONDS 0.1
@@ -99,26 +100,15 @@ static void update_progress(oc_console *console, const oc_report *report) {
 
 // ---- Failures -------------------------------------------------------------------------------
 
-static void put_line(FILE *stream, const char *label, const char *text) {
-  if (text && text[0]) fprintf(stream, "  %-9s %s\n", label, text);
-}
-
 static void put_failure(FILE *stream, const oc_report *report, const oc_result *result) {
+  oc_details details;
+  oc_details_init(&details, report, result);
   fprintf(stream, "%s %s\n", oc_status_name(result->status), oc_report_id(report, result));
-  put_line(stream, "check", result->check);
-  put_line(stream, "inputs", result->inputs);
-  put_line(stream, "expected", result->expected);
-  put_line(stream, "found", result->got);
-  if (result->measured) {
-    fprintf(stream, "  %-9s %.6g, limit %.6g (%s), output %d, element %lld\n", "error",
-            result->error, result->limit, result->metric, result->output,
-            (long long)result->element);
+  for (size_t i = 0; i < details.count; ++i) {
+    fprintf(stream, "  %-9s %s\n", details.items[i].label, details.items[i].text);
   }
-  put_line(stream, "why", result->message);
-  char *repeat = oc_report_repeat(report, result);
-  put_line(stream, "repeat", repeat);
-  free(repeat);
   fputc('\n', stream);
+  oc_details_finish(&details);
 }
 
 // Whether a case was not run for the reason that the one before it was not.

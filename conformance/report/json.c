@@ -1,167 +1,224 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report as JSON, built with cJSON. A number that JSON cannot hold becomes a string.
-#include "report/json.h"
-
-#include <cjson/cJSON.h>
-#include <inttypes.h>
-#include <math.h>
+// The report as JSON, format 1, as report.schema.json states it. The checks that a case was put
+// to are one of few sets: the sets stand once, a case names its own by number.
 #include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "ops_support/error.h"
+#include "cases/element.h"
+#include "checks/check.h"
+#include "report/format.h"
+#include "report/json_out.h"
 
-static void add_number(cJSON *object, const char *name, double value) {
-  if (isfinite(value)) {
-    cJSON_AddNumberToObject(object, name, value);
-  } else {
-    cJSON_AddStringToObject(object, name, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-  }
-}
+#define LINES 2  // depth: a case is one line
 
-static void add_text(cJSON *object, const char *name, const char *text) {
-  if (text && text[0]) cJSON_AddStringToObject(object, name, text);
-}
+// ---- About the run --------------------------------------------------------------------------
 
-static void add_summary(cJSON *root, const oc_report *report) {
-  cJSON *summary = cJSON_AddObjectToObject(root, "summary");
+static void put_summary(oc_json_out *json, const oc_report *report) {
+  oc_json_out_open(json, "summary", '{');
   for (int32_t status = 0; status < OC_STATUS_COUNT; ++status) {
-    add_number(summary, oc_status_name(status), (double)report->counts[status]);
+    oc_json_out_integer(json, oc_status_name(status), (int64_t)report->counts[status]);
   }
-  add_number(summary, "total", (double)report->count);
-  add_number(summary, "seconds", report->seconds);
-  add_number(summary, "exit_code", report->exit_code);
-  add_text(summary, "verdict", oc_exit_meaning(report->exit_code));
+  oc_json_out_integer(json, "total", (int64_t)report->count);
+  oc_json_out_number(json, "seconds", report->seconds);
+  oc_json_out_integer(json, "exit_code", report->exit_code);
+  oc_json_out_text(json, "verdict", oc_exit_meaning(report->exit_code));
+  oc_json_out_close(json);
 }
 
-static void add_identity(cJSON *root, const char *name, const oc_identity *identity,
+static void put_identity(oc_json_out *json, const char *name, const oc_identity *identity,
                          const char *hash) {
-  cJSON *object = cJSON_AddObjectToObject(root, name);
-  add_text(object, "name", identity->name);
-  add_text(object, "vendor", identity->vendor);
-  add_text(object, "version", identity->version);
-  add_text(object, "path", identity->path);
-  add_text(object, "sha256", hash);
-  add_text(object, "device", identity->device);
-  add_text(object, "architecture", identity->architecture);
-  add_text(object, "driver", identity->driver);
-  add_text(object, "fingerprint", identity->fingerprint);
-  add_number(object, "kernels", (double)identity->kernels);
   char abi[32];
   snprintf(abi, sizeof abi, "%u.%u", identity->abi >> 16, identity->abi & 0xffff);
-  add_text(object, "abi", abi);
-  add_text(object, "reads", identity->device_memory ? "unchecked" : "checked");
+  oc_json_out_open(json, name, '{');
+  oc_json_out_text_if(json, "name", identity->name);
+  oc_json_out_text_if(json, "vendor", identity->vendor);
+  oc_json_out_text_if(json, "version", identity->version);
+  oc_json_out_text_if(json, "path", identity->path);
+  oc_json_out_text_if(json, "sha256", hash);
+  oc_json_out_text_if(json, "device", identity->device);
+  oc_json_out_text_if(json, "architecture", identity->architecture);
+  oc_json_out_text_if(json, "driver", identity->driver);
+  oc_json_out_text_if(json, "fingerprint", identity->fingerprint);
+  oc_json_out_integer(json, "kernels", (int64_t)identity->kernels);
+  oc_json_out_text(json, "abi", abi);
+  oc_json_out_text(json, "reads", identity->device_memory ? "unchecked" : "checked");
+  oc_json_out_close(json);
 }
 
-static void add_environment(cJSON *root, const oc_report *report) {
-  const oc_report_setup *setup = &report->setup;
-  cJSON *object = cJSON_AddObjectToObject(root, "environment");
+static void put_system(oc_json_out *json) {
   struct utsname system;
-  char seed[32];
   if (uname(&system) == 0) {
-    add_text(object, "system", system.sysname);
-    add_text(object, "release", system.release);
-    add_text(object, "machine", system.machine);
+    oc_json_out_text(json, "system", system.sysname);
+    oc_json_out_text(json, "release", system.release);
+    oc_json_out_text(json, "machine", system.machine);
   }
-  add_number(object, "cpus", (double)sysconf(_SC_NPROCESSORS_ONLN));
-  add_text(object, "started", report->started);
-  add_text(object, "contracts", setup->onnx_tests ? NULL : setup->contracts);
-  add_text(object, "onnx_tests", setup->onnx_tests);
-  add_text(object, "require", setup->require);
-  add_text(object, "filter", setup->filter);
-  add_text(object, "op", setup->op);
-  add_text(object, "shard", setup->shard);
-  add_text(object, "profile", oc_profile_name(setup->profile));
-  add_text(object, "tier", oc_tier_name(setup->tier));
-  snprintf(seed, sizeof seed, "%" PRIu64, setup->seed);
-  add_text(object, "seed", seed);
-  add_number(object, "jobs", setup->jobs);
-  add_number(object, "timeout", setup->timeout);
-  cJSON *options = cJSON_AddArrayToObject(object, "options");
+  oc_json_out_integer(json, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static void put_environment(oc_json_out *json, const oc_report *report) {
+  const oc_report_setup *setup = &report->setup;
+  oc_json_out_open(json, "environment", '{');
+  put_system(json);
+  oc_json_out_text(json, "started", report->started);
+  oc_json_out_text_if(json, "contracts", setup->onnx_tests ? NULL : setup->contracts);
+  oc_json_out_text_if(json, "onnx_tests", setup->onnx_tests);
+  oc_json_out_text_if(json, "require", setup->require);
+  oc_json_out_text_if(json, "filter", setup->filter);
+  oc_json_out_text_if(json, "op", setup->op);
+  oc_json_out_text_if(json, "shard", setup->shard);
+  oc_json_out_text(json, "profile", oc_profile_name(setup->profile));
+  oc_json_out_text(json, "tier", oc_tier_name(setup->tier));
+  oc_json_out_seed(json, "seed", setup->seed);
+  oc_json_out_integer(json, "jobs", setup->jobs);
+  oc_json_out_number(json, "timeout", setup->timeout);
+  oc_json_out_open(json, "options", '[');
   for (size_t i = 0; i < setup->option_count; ++i) {
-    cJSON_AddItemToArray(options, cJSON_CreateString(setup->options[i]));
+    oc_json_out_text(json, NULL, setup->options[i]);
   }
+  oc_json_out_close(json);
+  oc_json_out_close(json);
 }
 
-static void add_measure(cJSON *object, const oc_result *result) {
-  if (result->output >= 0) add_number(object, "output", result->output);
-  if (result->element >= 0) add_number(object, "element", (double)result->element);
-  add_text(object, "expected", result->expected);
-  add_text(object, "got", result->got);
+// ---- Checks ---------------------------------------------------------------------------------
+
+typedef struct check_sets {
+  uint64_t *masks;
+  size_t count;
+} check_sets;
+
+static size_t find_set(const check_sets *sets, uint64_t mask) {
+  size_t i = 0;
+  while (i < sets->count && sets->masks[i] != mask) ++i;
+  return i;
+}
+
+// Without memory there are no sets, and the cases name none.
+static check_sets gather_sets(const oc_report *report) {
+  check_sets sets = {.masks = malloc((report->count + 1) * sizeof *sets.masks)};
+  for (size_t i = 0; sets.masks && i < report->count; ++i) {
+    const size_t at = find_set(&sets, report->results[i].checks);
+    if (at == sets.count) sets.masks[sets.count++] = report->results[i].checks;
+  }
+  return sets;
+}
+
+static void put_checks(oc_json_out *json, const check_sets *sets) {
+  size_t count;
+  const oc_check *checks = oc_checks(&count);
+  oc_json_out_open(json, "checks", '[');
+  for (size_t i = 0; i < count; ++i) {
+    oc_json_out_open(json, NULL, '{');
+    oc_json_out_text(json, "name", checks[i].name);
+    oc_json_out_text(json, "what", checks[i].what);
+    oc_json_out_close(json);
+  }
+  oc_json_out_close(json);
+  oc_json_out_open(json, "check_sets", '[');
+  for (size_t k = 0; k < sets->count; ++k) {
+    oc_json_out_open(json, NULL, '[');
+    for (size_t i = 0; i < count; ++i) {
+      if (sets->masks[k] >> i & 1) oc_json_out_text(json, NULL, checks[i].name);
+    }
+    oc_json_out_close(json);
+  }
+  oc_json_out_close(json);
+}
+
+// ---- Cases ----------------------------------------------------------------------------------
+
+static void put_measure(oc_json_out *json, const oc_result *result) {
+  if (result->output >= 0) oc_json_out_integer(json, "output", result->output);
+  if (result->element >= 0) oc_json_out_integer(json, "element", result->element);
+  oc_json_out_text_if(json, "expected", result->expected);
+  oc_json_out_text_if(json, "got", result->got);
   if (!result->measured) return;
-  add_text(object, "metric", result->metric);
-  add_number(object, "error", result->error);
-  add_number(object, "limit", result->limit);
+  oc_json_out_text_if(json, "metric", result->metric);
+  oc_json_out_number(json, "error", result->error);
+  oc_json_out_number(json, "limit", result->limit);
 }
 
-static void add_sums(cJSON *object, const oc_node_run *items, size_t count) {
+static void put_sums(oc_json_out *json, const oc_node_run *items, size_t count) {
   oc_node_sum sums[OC_NODES_MAX_PROVIDERS];
   const size_t providers = oc_nodes_sum(items, count, sums);
-  cJSON *nodes_run = cJSON_AddObjectToObject(object, "nodes_run");
+  oc_json_out_open(json, "nodes_run", '{');
   for (size_t i = 0; i < providers; ++i) {
-    add_number(nodes_run, sums[i].provider, (double)sums[i].count);
+    oc_json_out_integer(json, sums[i].provider, (int64_t)sums[i].count);
   }
+  oc_json_out_close(json);
 }
 
-static void add_nodes(cJSON *object, const oc_report *report, const oc_result *result) {
+static void put_nodes(oc_json_out *json, const oc_report *report, const oc_result *result) {
   size_t count = 0;
   if (!report->nodes) return;
   const oc_node_run *items = oc_nodes_of(report->nodes, result->case_index, &count);
-  add_sums(object, items, count);
-  cJSON *nodes = cJSON_AddArrayToObject(object, "nodes");
+  put_sums(json, items, count);
+  oc_json_out_open(json, "nodes", '[');
   for (size_t i = 0; i < count; ++i) {
-    cJSON *node = cJSON_CreateObject();
-    cJSON_AddItemToArray(nodes, node);
-    add_text(node, "node", items[i].node);
-    add_text(node, "op", items[i].op);
-    add_text(node, "provider", items[i].provider);
-    add_text(node, "reason", items[i].reason);
+    oc_json_out_open(json, NULL, '{');
+    oc_json_out_text_if(json, "node", items[i].node);
+    oc_json_out_text_if(json, "op", items[i].op);
+    oc_json_out_text_if(json, "provider", items[i].provider);
+    oc_json_out_text_if(json, "reason", items[i].reason);
+    oc_json_out_close(json);
   }
+  oc_json_out_close(json);
 }
 
-static void add_case(cJSON *cases, const oc_report *report, const oc_result *result) {
-  cJSON *object = cJSON_CreateObject();
-  cJSON_AddItemToArray(cases, object);
-  add_text(object, "id", oc_report_id(report, result));
-  if (result->case_index < report->cases->count) {
-    const oc_case *item = &report->cases->items[result->case_index];
-    char op[128], seed[32];
-    oc_case_op_name(item->contract, op, sizeof op);
-    add_text(object, "op", op);
-    snprintf(seed, sizeof seed, "%" PRIu64, item->seed);
-    add_text(object, "seed", report->nodes ? NULL : seed);
-  }
-  add_text(object, "status", oc_status_name(result->status));
-  add_text(object, "check", result->check);
-  add_text(object, "inputs", result->inputs);
-  add_text(object, "implementation", result->implementation);
-  add_measure(object, result);
-  add_nodes(object, report, result);
-  add_text(object, "message", result->message);
-  if (result->status != OC_STATUS_PASS) add_text(object, "phase", oc_phase_name(result->phase));
-  add_number(object, "attempts", result->attempts);
-  add_number(object, "seconds", result->seconds);
+static void put_origin(oc_json_out *json, const oc_report *report, const oc_result *result) {
+  char op[128];
+  const oc_case *item = oc_report_case(report, result);
+  oc_json_out_text(json, "id", oc_report_id(report, result));
+  if (!item) return;
+  oc_case_op_name(item->contract, op, sizeof op);
+  oc_json_out_text(json, "op", op);
+  if (report->nodes) return;
+  oc_json_out_text(json, "type", oc_element_name(oc_case_main_type(item)));
+  oc_json_out_seed(json, "seed", item->seed);
+}
+
+static void put_case(oc_json_out *json, const oc_report *report, const check_sets *sets,
+                     const oc_result *result) {
   char *repeat = oc_report_repeat(report, result);
-  add_text(object, "repeat", repeat);
+  oc_json_out_open(json, NULL, '{');
+  put_origin(json, report, result);
+  oc_json_out_text(json, "status", oc_status_name(result->status));
+  oc_json_out_text_if(json, "check", result->check);
+  if (sets->count) {
+    oc_json_out_integer(json, "checks", (int64_t)find_set(sets, result->checks));
+  }
+  oc_json_out_text_if(json, "inputs", result->inputs);
+  oc_json_out_text_if(json, "implementation", result->implementation);
+  put_measure(json, result);
+  put_nodes(json, report, result);
+  oc_json_out_text_if(json, "message", result->message);
+  if (result->status != OC_STATUS_PASS) {
+    oc_json_out_text(json, "phase", oc_phase_name(result->phase));
+  }
+  oc_json_out_integer(json, "attempts", result->attempts);
+  oc_json_out_number(json, "seconds", result->seconds);
+  oc_json_out_text_if(json, "repeat", repeat);
+  oc_json_out_close(json);
   free(repeat);
 }
 
-int32_t oc_report_json(const oc_report *report, char **out_text, ops_error *error) {
-  cJSON *root = cJSON_CreateObject();
-  cJSON_AddNumberToObject(root, "format", 1);
-  add_summary(root, report);
-  add_identity(root, "provider", &report->hello.candidate, report->candidate_hash);
-  add_environment(root, report);
-  add_identity(root, "oracle", &report->hello.oracle, report->oracle_hash);
-  if (report->nodes) add_sums(root, report->nodes->items, report->nodes->count);
-  cJSON *cases = cJSON_AddArrayToObject(root, "cases");
-  for (size_t i = 0; cases && i < report->count; ++i)
-    add_case(cases, report, &report->results[i]);
-  char *text = cases ? cJSON_Print(root) : NULL;
-  cJSON_Delete(root);
-  if (!text) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for the report");
-  *out_text = text;
-  return OPS_OK;
+void oc_write_json(FILE *stream, const oc_report *report) {
+  check_sets sets = gather_sets(report);
+  oc_json_out json = oc_json_out_begin(stream, LINES);
+  oc_json_out_open(&json, NULL, '{');
+  oc_json_out_integer(&json, "format", OC_REPORT_FORMAT);
+  put_summary(&json, report);
+  put_identity(&json, "provider", &report->hello.candidate, report->candidate_hash);
+  put_environment(&json, report);
+  put_identity(&json, "oracle", &report->hello.oracle, report->oracle_hash);
+  put_checks(&json, &sets);
+  if (report->nodes) put_sums(&json, report->nodes->items, report->nodes->count);
+  oc_json_out_open(&json, "cases", '[');
+  for (size_t i = 0; i < report->count; ++i) {
+    put_case(&json, report, &sets, &report->results[i]);
+  }
+  oc_json_out_close(&json);
+  oc_json_out_close(&json);
+  free(sets.masks);
 }

@@ -2,11 +2,11 @@
 //
 // The report as JUnit XML: failure for what was judged wrong, error for a process that died or
 // a case that proves nothing, skipped for what is not supported or was not run.
-#include <stdlib.h>
 #include <string.h>
 
-#include "ops_support/error.h"
-#include "report/json.h"
+#include "report/details.h"
+#include "report/escape.h"
+#include "report/format.h"
 
 typedef struct outcome_row {
   const char *element;  // NULL: passed
@@ -21,49 +21,33 @@ static const outcome_row kOutcomes[OC_STATUS_COUNT] = {
     [OC_STATUS_NOT_RUN] = {"skipped", 0, 0, 1},
 };
 
-// Text for an attribute or an element; the report's texts are clean UTF-8 already.
-static void put_escaped(FILE *stream, const char *text) {
-  for (; *text; ++text) {
-    switch (*text) {
-      case '&':
-        fputs("&amp;", stream);
-        break;
-      case '<':
-        fputs("&lt;", stream);
-        break;
-      case '>':
-        fputs("&gt;", stream);
-        break;
-      case '"':
-        fputs("&quot;", stream);
-        break;
-      default:
-        fputc((unsigned char)*text < 0x20 ? ' ' : *text, stream);
-    }
-  }
-}
-
-static void put_attribute(FILE *stream, const char *name, const char *text) {
-  fprintf(stream, " %s=\"", name);
-  put_escaped(stream, text);
-  fputc('"', stream);
-}
-
 static void suite_of(const oc_report *report, const oc_result *result, char *text,
                      size_t size) {
-  if (result->case_index >= report->cases->count) {
+  const oc_case *item = oc_report_case(report, result);
+  if (item) {
+    oc_case_op_name(item->contract, text, size);
+  } else {
     snprintf(text, size, "provider");
-    return;
   }
-  oc_case_op_name(report->cases->items[result->case_index].contract, text, size);
+}
+
+static void put_details(FILE *stream, const oc_report *report, const oc_result *result) {
+  oc_details details;
+  oc_details_init(&details, report, result);
+  for (size_t i = 0; i < details.count; ++i) {
+    fprintf(stream, "%s: ", details.items[i].label);
+    oc_put_xml(stream, details.items[i].text);
+    fputc('\n', stream);
+  }
+  oc_details_finish(&details);
 }
 
 static void put_case(FILE *stream, const oc_report *report, const oc_result *result,
                      const char *suite) {
   const outcome_row *outcome = &kOutcomes[result->status];
   fputs("    <testcase", stream);
-  put_attribute(stream, "classname", suite);
-  put_attribute(stream, "name", oc_report_id(report, result));
+  oc_put_xml_attribute(stream, "classname", suite);
+  oc_put_xml_attribute(stream, "name", oc_report_id(report, result));
   fprintf(stream, " time=\"%.6f\"", result->seconds);
   if (!outcome->element) {
     fputs("/>\n", stream);
@@ -71,18 +55,12 @@ static void put_case(FILE *stream, const oc_report *report, const oc_result *res
   }
   fprintf(stream, ">\n      <%s", outcome->element);
   if (strcmp(outcome->element, "skipped") != 0) {
-    put_attribute(stream, "type",
-                  result->check[0] ? result->check : oc_status_name(result->status));
+    oc_put_xml_attribute(stream, "type",
+                         result->check[0] ? result->check : oc_status_name(result->status));
   }
-  put_attribute(stream, "message", result->message);
-  fputc('>', stream);
-  put_escaped(stream, oc_status_name(result->status));
-  fputs(" inputs: ", stream);
-  put_escaped(stream, result->inputs);
-  char *repeat = oc_report_repeat(report, result);
-  fputs(" repeat: ", stream);
-  put_escaped(stream, repeat ? repeat : "");
-  free(repeat);
+  oc_put_xml_attribute(stream, "message", result->message);
+  fprintf(stream, ">%s\n", oc_status_name(result->status));
+  put_details(stream, report, result);
   fprintf(stream, "</%s>\n    </testcase>\n", outcome->element);
 }
 
@@ -121,7 +99,7 @@ static size_t suite_end(const oc_report *report, size_t begin, char *suite, size
   return end;
 }
 
-static void put_suites(FILE *stream, const oc_report *report) {
+void oc_write_junit(FILE *stream, const oc_report *report) {
   suite_sums sums = {0};
   for (size_t i = 0; i < report->count; ++i) add_outcome(&sums, &report->results[i]);
   fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"opsconform\"", stream);
@@ -131,8 +109,8 @@ static void put_suites(FILE *stream, const oc_report *report) {
     char suite[128];
     const size_t end = suite_end(report, begin, suite, sizeof suite, &sums);
     fputs("  <testsuite", stream);
-    put_attribute(stream, "name", suite);
-    put_attribute(stream, "timestamp", report->started);
+    oc_put_xml_attribute(stream, "name", suite);
+    oc_put_xml_attribute(stream, "timestamp", report->started);
     put_sums(stream, &sums);
     fputs(">\n", stream);
     for (size_t i = begin; i < end; ++i) put_case(stream, report, &report->results[i], suite);
@@ -140,17 +118,4 @@ static void put_suites(FILE *stream, const oc_report *report) {
     begin = end;
   }
   fputs("</testsuites>\n", stream);
-}
-
-int32_t oc_report_junit(const oc_report *report, char **out_text, ops_error *error) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *stream = open_memstream(&text, &size);
-  if (stream) put_suites(stream, report);
-  if (stream && fclose(stream) == 0) {
-    *out_text = text;
-    return OPS_OK;
-  }
-  free(text);
-  return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for the report");
 }

@@ -9,7 +9,9 @@
 #include <time.h>
 
 #include "cases/array.h"
+#include "checks/check.h"
 #include "ops_support/error.h"
+#include "report/escape.h"
 
 int32_t oc_report_init(oc_report *report, const oc_report_setup *setup, const oc_cases *cases,
                        size_t selected, ops_error *error) {
@@ -103,9 +105,9 @@ const oc_result *oc_report_add(oc_report *report, const oc_result *result) {
   oc_result *kept = &report->results[report->count++];
   *kept = *result;
   // A process that died has not said what it was given.
-  if (!kept->inputs[0] && kept->case_index < report->cases->count) {
-    oc_inputs_print(&report->cases->items[kept->case_index], kept->inputs, sizeof kept->inputs);
-  }
+  const oc_case *item = oc_report_case(report, kept);
+  if (!kept->inputs[0] && item) oc_inputs_print(item, kept->inputs, sizeof kept->inputs);
+  oc_checks_note(kept, kept->check);
   clean_result(kept);
   ++report->counts[kept->status];
   return kept;
@@ -156,39 +158,22 @@ const char *oc_exit_meaning(int32_t exit_code) {
   return exit_code >= 0 && exit_code <= OC_EXIT_INCOMPLETE ? meanings[exit_code] : "unknown";
 }
 
+const oc_case *oc_report_case(const oc_report *report, const oc_result *result) {
+  const bool known = result->case_index < report->cases->count;
+  return known ? &report->cases->items[result->case_index] : NULL;
+}
+
 const char *oc_report_id(const oc_report *report, const oc_result *result) {
-  if (result->case_index == OC_NO_CASE || result->case_index >= report->cases->count) {
-    return "provider";
-  }
-  return report->cases->items[result->case_index].id;
+  const oc_case *item = oc_report_case(report, result);
+  return item ? item->id : "provider";
 }
 
 // ---- The line that repeats a case -----------------------------------------------------------
 
-static bool is_plain(const char *text) {
-  return text[0] && strspn(text,
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                           "-+_.,=/:@%") == strlen(text);
-}
-
-// `text` as one word of a POSIX shell.
-static void put_word(FILE *stream, const char *text) {
-  if (is_plain(text)) {
-    fputs(text, stream);
-    return;
-  }
-  fputc('\'', stream);
-  for (; *text; ++text) {
-    if (*text == '\'') fputs("'\\''", stream);
-    if (*text != '\'') fputc(*text, stream);
-  }
-  fputc('\'', stream);
-}
-
 static void put_option(FILE *stream, const char *name, const char *value) {
   if (!value) return;
   fprintf(stream, " --%s ", name);
-  put_word(stream, value);
+  oc_put_shell(stream, value);
 }
 
 char *oc_report_repeat(const oc_report *report, const oc_result *result) {

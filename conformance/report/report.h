@@ -12,6 +12,8 @@
 #include "runner/result.h"
 #include "runner/worker.h"
 
+#define OC_REPORT_FORMAT 1  // of the JSON report; raised when an old reader would misread it
+
 // Exit codes of opsconform.
 #define OC_EXIT_CONFORMANT 0
 #define OC_EXIT_NONCONFORMANT 1
@@ -77,6 +79,9 @@ void oc_report_close(oc_report *report, double seconds);
 int32_t oc_exit_code(const uint64_t counts[OC_STATUS_COUNT], size_t selected,
                      bool harness_failed);
 const char *oc_exit_meaning(int32_t exit_code);
+
+// The case of a result; NULL for one about the provider as a whole.
+const oc_case *oc_report_case(const oc_report *report, const oc_result *result);
 
 // The id of a result's case; "provider" for one about the whole.
 const char *oc_report_id(const oc_report *report, const oc_result *result);

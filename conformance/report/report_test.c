@@ -17,7 +17,7 @@
 
 #include "ops_support/error.h"
 #include "report/file.h"
-#include "report/json.h"
+#include "report/format.h"
 #include "report/report.h"
 #include "report/sha256.h"
 
@@ -136,9 +136,10 @@ static void test_json(void **unused) {
   oc_report report;
   ops_error error = OPS_ERROR_INIT;
   char *text = NULL;
+  size_t size;
   fill_report(&report);
   assert_int_equal(report.exit_code, OC_EXIT_NONCONFORMANT);
-  assert_int_equal(oc_report_json(&report, &text, &error), OPS_OK);
+  assert_int_equal(oc_format_print(OC_FORMAT_JSON, &report, &text, &size, &error), OPS_OK);
   cJSON *root = cJSON_Parse(text);
   assert_non_null(root);
   const cJSON *summary = cJSON_GetObjectItem(root, "summary");
@@ -165,8 +166,9 @@ static void test_junit(void **unused) {
   oc_report report;
   ops_error error = OPS_ERROR_INIT;
   char *text = NULL;
+  size_t size;
   fill_report(&report);
-  assert_int_equal(oc_report_junit(&report, &text, &error), OPS_OK);
+  assert_int_equal(oc_format_print(OC_FORMAT_JUNIT, &report, &text, &size, &error), OPS_OK);
   assert_non_null(strstr(text, "tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\""));
   assert_non_null(strstr(text, "message=\"&lt;&amp;&quot;'??&gt; ]]&gt;\""));
   free(text);
@@ -193,11 +195,33 @@ static void test_files(void **unused) {
   assert_int_equal(rmdir(folder), 0);  // nothing else was left
 }
 
+// RFC 4180: quotes around what holds a comma or a quote, quotes doubled, lines end with CRLF. A
+// message that a spreadsheet would compute is text.
+static void test_csv(void **unused) {
+  (void)unused;
+  oc_report report;
+  ops_error error = OPS_ERROR_INIT;
+  char *text = NULL;
+  size_t size;
+  fill_report(&report);
+  snprintf(report.results[1].message, sizeof report.results[1].message, "=1+1, \"x\"");
+  assert_int_equal(oc_format_print(OC_FORMAT_CSV, &report, &text, &size, &error), OPS_OK);
+  assert_int_equal(strncmp(text, "id,op,type,status,", 18), 0);
+  const char *row = strstr(text, "\r\nRelu-14/float/8/uniform,Relu,");
+  assert_non_null(row);
+  assert_non_null(strstr(row, ",FAIL,values,,inf,2,0,3,"));
+  assert_non_null(strstr(row, ",\"'=1+1, \"\"x\"\"\","));
+  assert_string_equal(text + size - 2, "\r\n");
+  free(text);
+  oc_report_finish(&report);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_exit_codes), cmocka_unit_test(test_clean),
       cmocka_unit_test(test_sha256),     cmocka_unit_test(test_json),
-      cmocka_unit_test(test_junit),      cmocka_unit_test(test_files),
+      cmocka_unit_test(test_junit),      cmocka_unit_test(test_csv),
+      cmocka_unit_test(test_files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The report as CSV, RFC 4180: a line of names, then one line per case.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases/element.h"
+#include "report/escape.h"
+#include "report/format.h"
+
+typedef struct csv_row {
+  FILE *stream;
+  bool begun;
+} csv_row;
+
+static void put(csv_row *row, const char *text) {
+  if (row->begun) fputc(',', row->stream);
+  row->begun = true;
+  oc_put_csv(row->stream, text);
+}
+
+static void put_if(csv_row *row, bool present, const char *format, double value) {
+  char text[40] = "";
+  if (present) snprintf(text, sizeof text, format, value);
+  put(row, text);
+}
+
+static void end(csv_row *row) {
+  fputs("\r\n", row->stream);
+  row->begun = false;
+}
+
+// A provider's own words: a spreadsheet must not take them for a formula.
+static void put_foreign(csv_row *row, const char *text) {
+  char quoted[sizeof((oc_result *)0)->message + 2];
+  const bool formula = text[0] && strchr("=+-@", text[0]);
+  snprintf(quoted, sizeof quoted, "%s%s", formula ? "'" : "", text);
+  put(row, quoted);
+}
+
+static void put_head(csv_row *row) {
+  static const char *const names[] = {
+      "id",    "op",       "type",    "status",   "check",   "metric", "error",
+      "limit", "output",   "element", "expected", "got",     "inputs", "implementation",
+      "phase", "attempts", "seconds", "seed",     "message", "repeat"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) put(row, names[i]);
+  end(row);
+}
+
+static void put_identity(csv_row *row, const oc_report *report, const oc_result *result) {
+  char op[128] = "";
+  const oc_case *item = oc_report_case(report, result);
+  if (item) oc_case_op_name(item->contract, op, sizeof op);
+  put(row, oc_report_id(report, result));
+  put(row, op);
+  put(row, item && !report->setup.onnx_tests ? oc_element_name(oc_case_main_type(item)) : "");
+}
+
+static void put_result(csv_row *row, const oc_report *report, const oc_result *result) {
+  char seed[24] = "";
+  const oc_case *item = oc_report_case(report, result);
+  char *repeat = oc_report_repeat(report, result);
+  if (item && !report->setup.onnx_tests) snprintf(seed, sizeof seed, "%" PRIu64, item->seed);
+  put_identity(row, report, result);
+  put(row, oc_status_name(result->status));
+  put(row, result->check);
+  put(row, result->metric);
+  put_if(row, result->measured, "%.9g", result->error);
+  put_if(row, result->measured, "%.9g", result->limit);
+  put_if(row, result->output >= 0, "%.0f", result->output);
+  put_if(row, result->element >= 0, "%.0f", (double)result->element);
+  put(row, result->expected);
+  put(row, result->got);
+  put(row, result->inputs);
+  put_foreign(row, result->implementation);
+  put(row, result->status == OC_STATUS_PASS ? "" : oc_phase_name(result->phase));
+  put_if(row, true, "%.0f", result->attempts);
+  put_if(row, true, "%.6f", result->seconds);
+  put(row, seed);
+  put_foreign(row, result->message);
+  put(row, repeat ? repeat : "");
+  end(row);
+  free(repeat);
+}
+
+void oc_write_csv(FILE *stream, const oc_report *report) {
+  csv_row row = {.stream = stream};
+  put_head(&row);
+  for (size_t i = 0; i < report->count; ++i) put_result(&row, report, &report->results[i]);
+}

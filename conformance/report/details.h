@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every format says about a case that did not pass, in words: the same lines everywhere.
+#ifndef OC_REPORT_DETAILS_H_
+#define OC_REPORT_DETAILS_H_
+
+#include "report/report.h"
+
+#define OC_DETAILS_MAX 12
+
+typedef struct oc_detail {
+  const char *label;  // "check", "inputs", "expected", "found", "error", "why", "repeat"
+  const char *text;   // never empty
+} oc_detail;
+
+typedef struct oc_details {
+  oc_detail items[OC_DETAILS_MAX];
+  size_t count;
+  char error[160];  // "12.5, limit 4 (ulp), output 0, element 17"
+  char *repeat;
+} oc_details;
+
+// Points into `report` and `result`; finish frees the rest.
+void oc_details_init(oc_details *details, const oc_report *report, const oc_result *result);
+void oc_details_finish(oc_details *details);
+
+#endif  // OC_REPORT_DETAILS_H_

@@ -56,8 +56,8 @@ typedef struct oc_result {
   int64_t element;   // row-major index of the worst element, or -1
   double error;      // in units of `metric`, the worst of the case
   double limit;
-  uint64_t checks;   // bit i: row i of the table of checks was asked
-  uint32_t waiver;   // 1 + its index in the file of waivers; 0: none
+  uint64_t checks;  // bit i: row i of the table of checks was asked
+  uint32_t waiver;  // 1 + its index in the file of waivers; 0: none
   uint32_t reserved;
   char metric[16];  // "ulp", "dot", "equal" …
   char check[32];   // the check that failed, empty if none

@@ -351,6 +351,7 @@ typedef struct oc_performance {
   oc_position at;
   const oc_row_input *inputs;  // contract->input_count
   const oc_value *attributes;  // contract->attribute_count
+  uint32_t constants;          // bit i: input i is a constant of the graph, such as weights
   int32_t type;                // of the first type variable
   const oc_expr *bytes;
   const oc_expr *flops;

@@ -55,8 +55,8 @@ static const char *const good[] = {
     "  errors: [{id: none, row: one, remove: [input]}]",  // 33
     "performance:",                                       // 34
     "  - {name: rows, inputs: {input: [12, 128]}, type: float, bytes: \"8*numel(input)\",",  // 35
-    "     stages: {baseline: 0.8}, yardstick: cpu, regress: {p95: 5%}}",  // 36
-    "record: {providers: {cpu: {baseline: none}}, limitations: [slow]}",  // 37
+    "     stages: {baseline: 0.8}, constants: [input], regress: {p95: 5%}}",  // 36
+    "record: {providers: {cpu: {baseline: none}}, limitations: [slow]}",      // 37
 };
 #define GOOD_LINES (sizeof(good) / sizeof(good[0]))
 
@@ -127,6 +127,8 @@ static void reads_everything(void **state) {
   assert_int_equal(c->errors[1].row, 3);
   assert_true(c->errors[1].remove[0]);
   assert_true(fabs(c->performance[0].regress_p95 - 0.05) < 1e-12);
+  assert_int_equal(c->performance[0].inputs[0].shapes[0].dims[1], 128);
+  assert_int_equal(c->performance[0].constants, 1);
   assert_string_equal(c->records[0].provider, "cpu");
   assert_int_equal(c->limitation_count, 1);
   oc_contracts_destroy(contracts);

@@ -181,15 +181,32 @@ static const oc_field budget_fields[] = {
 const oc_grammar oc_grammar_budget = {"budget", "Limits in milliseconds.", budget_fields,
                                       sizeof(budget_fields) / sizeof(oc_field)};
 
-static int32_t read_point_inputs(oc_reader *reader, const oc_yaml_node *node,
-                                 const oc_field *field, void *out) {
+// A point as it stands in the file: contents need the shapes, whichever comes first.
+typedef struct point_draft {
+  oc_performance point;
+  const oc_yaml_node *inputs;
+  const oc_yaml_node *values;
+} point_draft;
+
+static int32_t read_point_node(oc_reader *reader, const oc_yaml_node *node,
+                               const oc_field *field, void *out) {
+  (void)reader;
+  (void)field;
+  *(const oc_yaml_node **)out = node;
+  return OPS_OK;
+}
+
+static int32_t read_point_constants(oc_reader *reader, const oc_yaml_node *node,
+                                    const oc_field *field, void *out) {
   oc_performance *point = out;
   (void)field;
-  oc_row_input *inputs =
-      oc_arena_alloc(reader->arena, reader->contract->input_count, sizeof(*inputs));
-  if (!inputs) return oc_reader_no_memory(reader);
-  point->inputs = inputs;
-  return oc_reader_row_inputs(reader, node, NULL, inputs);
+  OPS_RETURN_IF_ERROR(oc_reader_expect(reader, node, OC_YAML_LIST, "a list of inputs"));
+  for (const oc_yaml_node *child = node->first; child; child = child->next) {
+    uint32_t index;
+    OPS_RETURN_IF_ERROR(oc_reader_param(reader, child, false, &index));
+    point->constants |= (uint32_t)1 << index;
+  }
+  return OPS_OK;
 }
 
 static int32_t read_point_attributes(oc_reader *reader, const oc_yaml_node *node,
@@ -205,7 +222,12 @@ static int32_t read_point_attributes(oc_reader *reader, const oc_yaml_node *node
 
 static const oc_field performance_fields[] = {
     {"name", "name", true, oc_read_name, PERFORMANCE(name), NULL, "unique in the contract"},
-    {"inputs", "input: shape", true, read_point_inputs, 0, NULL, "shapes"},
+    {"inputs", "input: shape", true, read_point_node, offsetof(point_draft, inputs), NULL,
+     "shapes"},
+    {"values", "input: number or list", false, read_point_node, offsetof(point_draft, values),
+     NULL, "constant contents, as in a row"},
+    {"constants", "list of inputs", false, read_point_constants, 0, NULL,
+     "those that are constants of the graph, such as weights; those in values are, too"},
     {"attributes", "attribute: value", false, read_point_attributes, 0, NULL, "of the node"},
     {"type", "type", true, oc_read_type, PERFORMANCE(type), NULL, "of the first type variable"},
     {"bytes", "expression", false, oc_read_expr, PERFORMANCE(bytes), NULL,
@@ -221,21 +243,39 @@ const oc_grammar oc_grammar_performance = {"performance", "One measured shape.",
                                            performance_fields,
                                            sizeof(performance_fields) / sizeof(oc_field)};
 
+// Shapes, contents, and room for the attributes that the entry does not name.
+static int32_t finish_point(oc_reader *reader, const oc_yaml_node *node,
+                            const point_draft *draft, oc_performance *out_point) {
+  const oc_contract *c = reader->contract;
+  oc_row_input *inputs = oc_arena_alloc(reader->arena, c->input_count, sizeof(*inputs));
+  if (!inputs) return oc_reader_no_memory(reader);
+  *out_point = draft->point;
+  out_point->at = oc_reader_position(reader, node);
+  out_point->inputs = inputs;
+  OPS_RETURN_IF_ERROR(oc_reader_row_inputs(reader, draft->inputs, draft->values, inputs));
+  for (size_t i = 0; i < c->input_count; ++i) {
+    if (inputs[i].contents.kind != OC_VALUE_NONE) out_point->constants |= (uint32_t)1 << i;
+  }
+  if (out_point->attributes) return OPS_OK;
+  out_point->attributes =
+      oc_arena_alloc(reader->arena, c->attribute_count, sizeof(*out_point->attributes));
+  return out_point->attributes ? OPS_OK : oc_reader_no_memory(reader);
+}
+
 int32_t oc_read_performance(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,
                             void *out) {
   oc_contract *c = out;
   void *items = NULL;
   (void)field;
   OPS_RETURN_IF_ERROR(oc_read_records(reader, node, &oc_grammar_performance,
-                                      sizeof(oc_performance), OC_CONTRACT_MAX_PARAMS, &items,
+                                      sizeof(point_draft), OC_CONTRACT_MAX_PARAMS, &items,
                                       &c->performance_count));
-  oc_performance *point = items;
-  c->performance = items;
-  for (const oc_yaml_node *child = node->first; child; child = child->next, ++point) {
-    point->at = oc_reader_position(reader, child);
-    if (point->attributes) continue;
-    point->attributes = oc_arena_alloc(reader->arena, c->attribute_count, sizeof(oc_value));
-    if (!point->attributes) return oc_reader_no_memory(reader);
+  const point_draft *draft = items;
+  oc_performance *points = oc_arena_alloc(reader->arena, c->performance_count, sizeof(*points));
+  if (!points) return oc_reader_no_memory(reader);
+  c->performance = points;
+  for (const oc_yaml_node *child = node->first; child; child = child->next) {
+    OPS_RETURN_IF_ERROR(finish_point(reader, child, draft++, points++));
   }
   return OPS_OK;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One table of options gives parser and help. An option that is documented for a later version
-// is a row without a reader: it is refused by name, never ignored.
+// The options of commands that run cases.
 #include "cli/options.h"
 
 #include <ctype.h>
@@ -12,44 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/option_table.h"
 #include "ops_support/error.h"
-
-typedef int32_t (*read_fn)(oc_options *options, const char *name, const char *text,
-                           ops_error *error);
-
-typedef struct option_row {
-  const char *name;
-  const char *value;  // what stands behind it, NULL: nothing
-  const char *help;
-  read_fn read;  // NULL: not available in this version
-  bool repeats;
-} option_row;
-
-static int32_t bad(const char *name, const char *text, const char *expected, ops_error *error) {
-  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                       "--%s: expected %s, found '%s'; see opsconform --help", name, expected,
-                       text);
-}
-
-static int32_t absent(const char *name, const char *text, ops_error *error) {
-  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                       "--%s%s%s is not available in this version; leave it out", name,
-                       text ? " " : "", text ? text : "");
-}
 
 // ---- Readers --------------------------------------------------------------------------------
 
-static int32_t read_text(const char **target, const char *name, const char *text,
-                         ops_error *error) {
-  if (!text[0]) return bad(name, text, "a value", error);
-  *target = text;
-  return OPS_OK;
-}
-
-#define READ_TEXT(field)                                                               \
-  static int32_t read_##field(oc_options *options, const char *name, const char *text, \
-                              ops_error *error) {                                      \
-    return read_text(&options->field, name, text, error);                              \
+#define READ_TEXT(field)                                                        \
+  static int32_t read_##field(void *target, const char *name, const char *text, \
+                              ops_error *error) {                               \
+    return oc_option_text(&((oc_options *)target)->field, name, text, error);   \
   }
 READ_TEXT(provider)
 READ_TEXT(contracts)
@@ -61,33 +31,25 @@ READ_TEXT(onnx_tests)
 READ_TEXT(save_failing)
 #undef READ_TEXT
 
-static bool parse_u64(const char *text, uint64_t *out_value) {
-  char *end = NULL;
-  if (!isdigit((unsigned char)text[0])) return false;
-  errno = 0;
-  const unsigned long long value = strtoull(text, &end, 0);
-  *out_value = value;
-  return errno == 0 && end && *end == 0;
+static int32_t read_seed(void *target, const char *name, const char *text, ops_error *error) {
+  oc_options *options = target;
+  if (oc_option_parse_u64(text, &options->seed)) return OPS_OK;
+  return oc_option_bad(name, text, "a number from 0 to 2^64-1", error);
 }
 
-static int32_t read_seed(oc_options *options, const char *name, const char *text,
-                         ops_error *error) {
-  if (parse_u64(text, &options->seed)) return OPS_OK;
-  return bad(name, text, "a number from 0 to 2^64-1", error);
-}
-
-static int32_t read_jobs(oc_options *options, const char *name, const char *text,
-                         ops_error *error) {
+static int32_t read_jobs(void *target, const char *name, const char *text, ops_error *error) {
+  oc_options *options = target;
   uint64_t value;
-  if (!parse_u64(text, &value) || value < 1 || value > 256) {
-    return bad(name, text, "a number from 1 to 256", error);
+  if (!oc_option_parse_u64(text, &value) || value < 1 || value > 256) {
+    return oc_option_bad(name, text, "a number from 1 to 256", error);
   }
   options->jobs = (uint32_t)value;
   return OPS_OK;
 }
 
-static int32_t read_timeout(oc_options *options, const char *name, const char *text,
+static int32_t read_timeout(void *target, const char *name, const char *text,
                             ops_error *error) {
+  oc_options *options = target;
   char *end = NULL;
   errno = 0;
   options->timeout = strtod(text, &end);
@@ -95,17 +57,17 @@ static int32_t read_timeout(oc_options *options, const char *name, const char *t
       options->timeout <= 86400) {
     return OPS_OK;
   }
-  return bad(name, text, "seconds, more than 0 and at most 86400", error);
+  return oc_option_bad(name, text, "seconds, more than 0 and at most 86400", error);
 }
 
-static int32_t read_shard(oc_options *options, const char *name, const char *text,
-                          ops_error *error) {
+static int32_t read_shard(void *target, const char *name, const char *text, ops_error *error) {
+  oc_options *options = target;
   char *slash = NULL;
   const unsigned long index = isdigit((unsigned char)text[0]) ? strtoul(text, &slash, 10) : 0;
   uint64_t count = 0;
-  if (!slash || *slash != '/' || !parse_u64(slash + 1, &count) || index < 1 || index > count ||
-      count > 1000000) {
-    return bad(name, text, "I/N with 1 <= I <= N", error);
+  if (!slash || *slash != '/' || !oc_option_parse_u64(slash + 1, &count) || index < 1 ||
+      index > count || count > 1000000) {
+    return oc_option_bad(name, text, "I/N with 1 <= I <= N", error);
   }
   options->shard = text;
   options->shard_index = (uint32_t)index;
@@ -113,89 +75,63 @@ static int32_t read_shard(oc_options *options, const char *name, const char *tex
   return OPS_OK;
 }
 
-static int32_t read_word(const char *const *words, size_t count, const char *name,
-                         const char *text, const char *expected, size_t *out_index,
-                         ops_error *error) {
-  for (*out_index = 0; *out_index < count; ++*out_index) {
-    if (strcmp(words[*out_index], text) == 0) return OPS_OK;
-  }
-  return bad(name, text, expected, error);
-}
-
-static int32_t read_profile(oc_options *options, const char *name, const char *text,
+static int32_t read_profile(void *target, const char *name, const char *text,
                             ops_error *error) {
+  oc_options *options = target;
   const char *words[OC_PROFILE_COUNT];
   size_t index;
   for (int i = 0; i < OC_PROFILE_COUNT; ++i) words[i] = oc_profile_name((oc_profile_id)i);
-  OPS_RETURN_IF_ERROR(read_word(words, OC_PROFILE_COUNT, name, text,
-                                "strict, standard or embedded", &index, error));
+  OPS_RETURN_IF_ERROR(oc_option_word(words, OC_PROFILE_COUNT, name, text,
+                                     "strict, standard or embedded", &index, error));
   options->profile = (oc_profile_id)index;
   return OPS_OK;
 }
 
-static int32_t read_tier(oc_options *options, const char *name, const char *text,
-                         ops_error *error) {
+static int32_t read_tier(void *target, const char *name, const char *text, ops_error *error) {
+  oc_options *options = target;
   const char *words[OC_TIER_COUNT];
   size_t index;
-  if (strcmp(text, "exhaustive") == 0) return absent(name, text, error);
+  if (strcmp(text, "exhaustive") == 0) return oc_option_absent(name, text, error);
   for (int i = 0; i < OC_TIER_COUNT; ++i) words[i] = oc_tier_name((oc_tier)i);
   OPS_RETURN_IF_ERROR(
-      read_word(words, OC_TIER_COUNT, name, text, "merge or full", &index, error));
+      oc_option_word(words, OC_TIER_COUNT, name, text, "merge or full", &index, error));
   options->tier = (oc_tier)index;
   return OPS_OK;
 }
 
 #define NAME(constant, name) name,
 static const char *const kModes[] = {OC_MODE_LIST(NAME)};
-static const char *const kFormats[] = {OC_FORMAT_LIST(NAME)};
 #undef NAME
 
-static int32_t read_mode(oc_options *options, const char *name, const char *text,
-                         ops_error *error) {
+static int32_t read_mode(void *target, const char *name, const char *text, ops_error *error) {
+  oc_options *options = target;
   size_t index;
-  if (strcmp(text, "perf") == 0) return absent(name, text, error);
-  OPS_RETURN_IF_ERROR(read_word(kModes, OC_MODE_COUNT, name, text,
-                                "correctness, support or list", &index, error));
+  if (strcmp(text, "perf") == 0) return oc_option_absent(name, text, error);
+  OPS_RETURN_IF_ERROR(oc_option_word(kModes, OC_MODE_COUNT, name, text,
+                                     "correctness, support or list", &index, error));
   options->mode = (oc_mode)index;
   return OPS_OK;
 }
 
-static int32_t read_option(oc_options *options, const char *name, const char *text,
-                           ops_error *error) {
+static int32_t read_option(void *target, const char *name, const char *text, ops_error *error) {
+  oc_options *options = target;
   const char *equals = strchr(text, '=');
-  if (!equals || equals == text) return bad(name, text, "KEY=VALUE", error);
+  if (!equals || equals == text) return oc_option_bad(name, text, "KEY=VALUE", error);
   if (options->option_count == OC_OPTIONS_MAX_LIST) {
-    return bad(name, text, "at most 64 of them", error);
+    return oc_option_bad(name, text, "at most 64 of them", error);
   }
   options->options[options->option_count++] = text;
   return OPS_OK;
 }
 
-static int32_t read_report(oc_options *options, const char *name, const char *text,
-                           ops_error *error) {
-  static const char *const later[] = {"md:", "html:"};
-  for (size_t i = 0; i < sizeof later / sizeof *later; ++i) {
-    if (strncmp(text, later[i], strlen(later[i])) == 0) return absent(name, text, error);
-  }
-  for (size_t i = 0; i < OC_FORMAT_COUNT; ++i) {
-    const size_t length = strlen(kFormats[i]);
-    if (strncmp(text, kFormats[i], length) != 0 || text[length] != ':') continue;
-    if (!text[length + 1] || options->report_count == OC_OPTIONS_MAX_LIST) break;
-    for (size_t k = 0; k < options->report_count; ++k) {
-      if (strcmp(options->reports[k].path, text + length + 1) != 0) continue;
-      return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                           "--%s %s: another report goes to this file; give each its own", name,
-                           text);
-    }
-    options->reports[options->report_count++] =
-        (oc_report_file){.format = (oc_format)i, .path = text + length + 1};
-    return OPS_OK;
-  }
-  return bad(name, text, "json:FILE, junit:FILE or csv:FILE", error);
+static int32_t read_report(void *target, const char *name, const char *text, ops_error *error) {
+  oc_options *options = target;
+  return oc_report_files_read(&options->reports, name, text, error);
 }
 
-static int32_t read_expand_functions(oc_options *options, const char *name, const char *text,
+static int32_t read_expand_functions(void *target, const char *name, const char *text,
                                      ops_error *error) {
+  oc_options *options = target;
   (void)name;
   (void)text;
   (void)error;
@@ -203,8 +139,8 @@ static int32_t read_expand_functions(oc_options *options, const char *name, cons
   return OPS_OK;
 }
 
-static int32_t read_help(oc_options *options, const char *name, const char *text,
-                         ops_error *error) {
+static int32_t read_help(void *target, const char *name, const char *text, ops_error *error) {
+  oc_options *options = target;
   (void)name;
   (void)text;
   (void)error;
@@ -212,8 +148,9 @@ static int32_t read_help(oc_options *options, const char *name, const char *text
   return OPS_OK;
 }
 
-static int32_t read_version(oc_options *options, const char *name, const char *text,
+static int32_t read_version(void *target, const char *name, const char *text,
                             ops_error *error) {
+  oc_options *options = target;
   (void)name;
   (void)text;
   (void)error;
@@ -221,18 +158,19 @@ static int32_t read_version(oc_options *options, const char *name, const char *t
   return OPS_OK;
 }
 
-static int32_t read_level(oc_options *options, const char *name, const char *text,
-                          ops_error *error) {
+static int32_t read_level(void *target, const char *name, const char *text, ops_error *error) {
+  oc_options *options = target;
   if (text[0] < '0' || text[0] > '3' || text[1])
-    return bad(name, text, "a level of optimization from 0 to 3", error);
+    return oc_option_bad(name, text, "a level of optimization from 0 to 3", error);
   options->level = text[0] - '0';
   return OPS_OK;
 }
 
-static int32_t read_disable_pass(oc_options *options, const char *name, const char *text,
+static int32_t read_disable_pass(void *target, const char *name, const char *text,
                                  ops_error *error) {
+  oc_options *options = target;
   if (options->disabled_pass_count == OC_OPTIONS_MAX_LIST) {
-    return bad(name, text, "at most 64 of them", error);
+    return oc_option_bad(name, text, "at most 64 of them", error);
   }
   options->disabled_passes[options->disabled_pass_count++] = text;
   return OPS_OK;
@@ -240,7 +178,7 @@ static int32_t read_disable_pass(oc_options *options, const char *name, const ch
 
 // ---- The table ------------------------------------------------------------------------------
 
-static const option_row kOptions[] = {
+static const oc_option_row kOptions[] = {
     {"provider", "LIB",
      "the provider on trial: a path, or a bare name such as cpu, looked for "
      "in the working directory, the installed provider folder, then by the "
@@ -299,15 +237,9 @@ static const option_row kOptions[] = {
 
 static const char *const kLaterCommands[] = {"merge", "compare", "certify", "verify-bundle"};
 
-static const option_row *find_option(const char *name, size_t size) {
-  for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
-    const option_row *row = &kOptions[i];
-    if (strlen(row->name) == size && strncmp(row->name, name, size) == 0) return row;
-  }
-  return NULL;
-}
-
-static int32_t refuse_word(const char *word, ops_error *error) {
+static int32_t refuse_word(void *target, const char *name, const char *word, ops_error *error) {
+  (void)target;
+  (void)name;
   for (size_t i = 0; i < sizeof kLaterCommands / sizeof *kLaterCommands; ++i) {
     if (strcmp(word, kLaterCommands[i]) == 0) {
       return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
@@ -318,38 +250,10 @@ static int32_t refuse_word(const char *word, ops_error *error) {
                        "expected an option, found '%s'; see opsconform --help", word);
 }
 
-// One bit per row of the table: which options have been given.
-static int32_t note_given(oc_options *options, const option_row *row, ops_error *error) {
-  const uint64_t bit = (uint64_t)1 << (row - kOptions);
-  if ((options->given & bit) && !row->repeats) {
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "--%s is given twice; give it once",
-                         row->name);
-  }
-  options->given |= bit;
-  return OPS_OK;
-}
-
-static int32_t parse_one(oc_options *options, int argc, char **argv, int *at,
-                         ops_error *error) {
-  const char *word = argv[*at];
-  if (strcmp(word, "-h") == 0) return read_help(options, "help", NULL, error);
-  if (strncmp(word, "--", 2) != 0 || !word[2]) return refuse_word(word, error);
-  const size_t size = strcspn(word + 2, "=");
-  const option_row *row = find_option(word + 2, size);
-  if (!row) {
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "unknown option '%s'; see opsconform --help", word);
-  }
-  const char *text = word[2 + size] == '=' ? word + 3 + size : NULL;
-  if (!row->read) return absent(row->name, NULL, error);
-  OPS_RETURN_IF_ERROR(note_given(options, row, error));
-  if (!row->value && text) return bad(row->name, text, "no value", error);
-  if (row->value && !text) {
-    if (*at + 1 >= argc) return bad(row->name, "nothing", row->value, error);
-    text = argv[++*at];
-  }
-  return row->read(options, row->name, text, error);
-}
+static const oc_option_table kTable = {.program = "opsconform",
+                                       .rows = kOptions,
+                                       .count = sizeof kOptions / sizeof *kOptions,
+                                       .word = refuse_word};
 
 // The command and its folder.
 static int32_t read_bake(oc_options *options, int argc, char **argv, ops_error *error) {
@@ -380,7 +284,7 @@ static int32_t check_bake(const oc_options *options, ops_error *error) {
               {"require", options->require != NULL},
               {"mode", options->mode != OC_MODE_CORRECTNESS},
               {"save-failing", options->save_failing != NULL},
-              {"report", options->report_count > 0}};
+              {"report", options->reports.count > 0}};
   for (size_t i = 0; options->bake && i < sizeof rows / sizeof *rows; ++i) {
     if (!rows[i].given) continue;
     return ops_error_set(
@@ -430,9 +334,7 @@ int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *
     OPS_RETURN_IF_ERROR(read_bake(options, argc, argv, error));
     first = 3;
   }
-  for (int i = first; i < argc; ++i) {
-    OPS_RETURN_IF_ERROR(parse_one(options, argc, argv, &i, error));
-  }
+  OPS_RETURN_IF_ERROR(oc_option_table_parse(&kTable, options, argc, argv, first, NULL, error));
   if (options->help || options->version) return OPS_OK;
   const bool lists = options->mode == OC_MODE_LIST_CASES;
   OPS_RETURN_IF_ERROR(check_bake(options, error));
@@ -445,7 +347,7 @@ int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--save-failing belongs to --mode correctness; leave it out");
   }
-  if (lists && (options->report_count || options->option_count || options->oracle)) {
+  if (lists && (options->reports.count || options->option_count || options->oracle)) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--mode list runs nothing: leave --report, --option and --oracle out");
   }
@@ -459,39 +361,8 @@ int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *
 
 // ---- Help -----------------------------------------------------------------------------------
 
-static void put_wrapped(FILE *stream, const char *text, int indent, int width) {
-  int column = indent;
-  while (*text) {
-    const int length = (int)strcspn(text, " ");
-    if (column + length > width && column > indent) {
-      fprintf(stream, "\n%*s", indent, "");
-      column = indent;
-    }
-    fprintf(stream, "%s%.*s", column > indent ? " " : "", length, text);
-    column += length + 1;
-    text += length + (text[length] == ' ');
-  }
-  fputc('\n', stream);
-}
-
 void oc_options_help(FILE *stream) {
-  fputs(
-      "opsconform: proves that an execution provider does what the contracts of its operators "
-      "say\n\n"
-      "usage: opsconform --provider LIB [OPTION…]\n"
-      "       opsconform bake DIR [OPTION…]     store cases below DIR: models with inputs and "
-      "expected outputs;\n"
-      "                                         with --onnx-tests what the oracle gives for "
-      "those models\n\n",
-      stream);
-  for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
-    const option_row *row = &kOptions[i];
-    if (!row->read) continue;
-    char head[64];
-    snprintf(head, sizeof head, "--%s %s", row->name, row->value ? row->value : "");
-    fprintf(stream, "  %-22s ", head);
-    put_wrapped(stream, row->help, 25, 96);
-  }
+  oc_option_table_help(&kTable, stream);
   fputs(
       "\nfiles\n"
       "  A FILE of --require has one line per operator: its name, then types or '*'; '#' "

@@ -7,20 +7,15 @@
 #include <stdio.h>
 
 #include "cases/case.h"
-#include "report/format.h"
+#include "cli/report_files.h"
 
-#define OC_OPTIONS_MAX_LIST 64  // --option and --report, each
+#define OC_OPTIONS_MAX_LIST 64  // --option
 
 #define OC_MODE_LIST(X)                 \
   X(OC_MODE_CORRECTNESS, "correctness") \
   X(OC_MODE_SUPPORT, "support")         \
   X(OC_MODE_LIST_CASES, "list")
 typedef enum oc_mode { OC_MODE_LIST(OC_ENUM_ITEM) OC_MODE_COUNT } oc_mode;
-
-typedef struct oc_report_file {
-  oc_format format;
-  const char *path;
-} oc_report_file;
 
 // Strings are borrowed from argv; NULL: not given.
 typedef struct oc_options {
@@ -44,9 +39,7 @@ typedef struct oc_options {
   double timeout;
   const char *options[OC_OPTIONS_MAX_LIST];  // "KEY=VALUE"
   size_t option_count;
-  oc_report_file reports[OC_OPTIONS_MAX_LIST];
-  size_t report_count;
-  uint64_t given;         // set of rows of the option table
+  oc_report_files reports;
   bool expand_functions;  // with onnx_tests
   int32_t level;          // of the runtime's optimizer, with onnx_tests
   const char *disabled_passes[OC_OPTIONS_MAX_LIST];
@@ -58,6 +51,7 @@ typedef struct oc_options {
 // INVALID_ARGUMENT for anything unknown, repeated, malformed, or documented but not available
 // in this version.
 int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *error);
+// The options, files and exit codes.
 void oc_options_help(FILE *stream);
 
 #endif  // OC_CLI_OPTIONS_H_

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Places, cases and selection of a run.
+#include "cli/session.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/operators.h"
+#include "ops_support/error.h"
+#include "report/file.h"
+
+#define ORACLE_FILE "libops_reference.so"
+
+// ---- Places ---------------------------------------------------------------------------------
+
+// `relative` to the folder of this program if that exists, else `installed`.
+static void find_place(const char *relative, const char *installed, char *out, size_t size) {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length > 0) {
+    path[length] = 0;
+    char *slash = strrchr(path, '/');
+    if (slash) {
+      *slash = 0;
+      const int used = snprintf(out, size, "%s/%s", path, relative);
+      if (used > 0 && (size_t)used < size && access(out, R_OK) == 0) return;
+    }
+  }
+  snprintf(out, size, "%s", installed);
+}
+
+static void find_places(oc_session *session) {
+  const oc_options *options = &session->options;
+  find_place(OPS_CONTRACTS_DIR_FROM_BIN, OPS_CONTRACTS_DIR, session->contracts_path,
+             sizeof session->contracts_path);
+  find_place(OPS_PROVIDER_DIR_FROM_BIN, OPS_PROVIDER_DIR, session->provider_dir,
+             sizeof session->provider_dir);
+  find_place(OPS_PROVIDER_DIR_FROM_BIN "/" ORACLE_FILE, OPS_PROVIDER_DIR "/" ORACLE_FILE,
+             session->oracle_path, sizeof session->oracle_path);
+  if (options->contracts) {
+    snprintf(session->contracts_path, sizeof session->contracts_path, "%s", options->contracts);
+  }
+  if (options->oracle)
+    snprintf(session->oracle_path, sizeof session->oracle_path, "%s", options->oracle);
+}
+
+// ---- Cases ----------------------------------------------------------------------------------
+
+static int32_t check_op(const oc_session *session, ops_error *error) {
+  const char *wanted = session->options.op;
+  for (size_t i = 0; wanted && i < session->contracts->count; ++i) {
+    char name[128];
+    oc_case_op_name(&session->contracts->items[i], name, sizeof name);
+    if (strcmp(name, wanted) == 0) return OPS_OK;
+  }
+  if (!wanted) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "--op: no contract in '%s' describes '%s'; --mode list shows all cases",
+                       session->contracts_path, wanted);
+}
+
+// The cases that match the filter, of these every N-th.
+static int32_t select_cases(oc_session *session, ops_error *error) {
+  const oc_options *options = &session->options;
+  session->selected = calloc(session->cases->count + 1, sizeof *session->selected);
+  if (!session->selected) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory");
+  size_t matched = 0;
+  for (size_t i = 0; i < session->cases->count; ++i) {
+    if (options->filter && fnmatch(options->filter, session->cases->items[i].id, 0) != 0)
+      continue;
+    if (matched++ % options->shard_count != options->shard_index - 1) continue;
+    session->selected[session->selected_count++] = (uint32_t)i;
+  }
+  return OPS_OK;
+}
+
+// Cases are models.
+static int32_t gather_suite(oc_session *session, ops_error *error) {
+  OPS_RETURN_IF_ERROR(oc_onnx_suite_open(session->options.onnx_tests, &session->suite, error));
+  session->cases = &session->suite->cases;
+  session->nodes_file = oc_nodes_file();
+  if (session->nodes_file < 0) {
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no file for the list of nodes");
+  }
+  return select_cases(session, error);
+}
+
+int32_t oc_session_gather(oc_session *session, ops_error *error) {
+  const oc_options *options = &session->options;
+  OPS_RETURN_IF_ERROR(oc_report_files_probe(&options->reports, error));
+  find_places(session);
+  if (options->onnx_tests) return gather_suite(session, error);
+  OPS_RETURN_IF_ERROR(oc_contracts_load(session->contracts_path, &session->contracts, error));
+  OPS_RETURN_IF_ERROR(oc_operators_check_contracts(session->contracts, error));
+  OPS_RETURN_IF_ERROR(check_op(session, error));
+  if (options->require) {
+    OPS_RETURN_IF_ERROR(
+        oc_require_load(options->require, session->contracts, &session->require, error));
+  }
+  const oc_cases_options cases = {
+      .seed = options->seed, .tier = options->tier, .op = options->op};
+  OPS_RETURN_IF_ERROR(oc_cases_create(session->contracts, &cases, &session->made_cases, error));
+  session->cases = session->made_cases;
+  return select_cases(session, error);
+}
+
+void oc_session_finish(oc_session *session) {
+  oc_report_finish(&session->report);
+  free(session->selected);
+  oc_nodes_finish(&session->nodes);
+  if (session->suite && session->nodes_file >= 0) close(session->nodes_file);
+  oc_onnx_suite_close(session->suite);
+  oc_cases_destroy(session->made_cases);
+  oc_require_destroy(session->require);
+  oc_contracts_destroy(session->contracts);
+}

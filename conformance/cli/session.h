@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the commands that run cases share: where contracts, oracle and providers lie, which
+// cases are selected, and how cases are stored as models. Providers are loaded in workers only.
+#ifndef OC_CLI_SESSION_H_
+#define OC_CLI_SESSION_H_
+
+#include <limits.h>
+
+#include "cli/options.h"
+#include "cli/require.h"
+#include "onnx_tests/suite.h"
+#include "report/console.h"
+#include "report/report.h"
+
+#define OC_LEAST_OPEN_TIMEOUT 10.0  // seconds: drivers take their time
+
+// One run of cases. Begins zeroed but for `options`.
+typedef struct oc_session {
+  oc_options options;
+  char contracts_path[PATH_MAX];
+  char provider_dir[PATH_MAX];
+  char oracle_path[PATH_MAX];
+  oc_contracts *contracts;
+  oc_require *require;
+  oc_onnx_suite *suite;
+  int nodes_file;  // with a suite
+  oc_nodes nodes;
+  oc_cases *made_cases;  // from contracts
+  const oc_cases *cases;
+  uint32_t *selected;  // indices of cases
+  size_t selected_count;
+  oc_report report;
+  oc_console console;
+  bool refused;
+} oc_session;
+
+// Fills places, cases and selection as the options ask. Probes the files of reports first, so
+// that a run does not end with a report that cannot be written.
+int32_t oc_session_gather(oc_session *session, ops_error *error);
+void oc_session_finish(oc_session *session);
+
+// What came of storing; troubles are printed to stderr.
+typedef struct oc_stored {
+  const oc_session *session;
+  size_t stored;
+  size_t failed;
+} oc_stored;
+
+// Stores the cases `indices` below `folder` as models with inputs and what the oracle expects.
+int32_t oc_session_store(oc_session *session, const char *folder, const uint32_t *indices,
+                         size_t count, oc_stored *out_stored, ops_error *error);
+
+#endif  // OC_CLI_SESSION_H_

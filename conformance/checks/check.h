@@ -40,9 +40,6 @@ bool oc_checks_ask(oc_trial *trial, oc_point point);
 void oc_checks_note(oc_result *result, const char *name);
 void oc_checks_note_point(oc_result *result, oc_point point);
 
-// The index of a check in the table, or -1.
-int32_t oc_checks_find(const char *name);
-
 // The rows of the table.
 bool oc_check_claim(oc_trial *trial);
 bool oc_check_declaration(oc_trial *trial);

@@ -2,8 +2,6 @@
 //
 // Which checks a case was put to. A report that counts them shows what a pass is worth: a check
 // that was never asked has found nothing. One bit per row of the table stands in the result.
-#include <string.h>
-
 #include "checks/check.h"
 
 // What is looked after at a point without a function of the table.
@@ -17,18 +15,11 @@ static const struct {
     {OC_POINT_RAN, OC_CHECK_TRIVIAL},       {OC_POINT_RAN, OC_CHECK_ORACLE},
 };
 
-int32_t oc_checks_find(const char *name) {
-  size_t count;
-  const oc_check *checks = oc_checks(&count);
-  for (size_t i = 0; i < count; ++i) {
-    if (strcmp(checks[i].name, name) == 0) return (int32_t)i;
-  }
-  return -1;
-}
-
 void oc_checks_note(oc_result *result, const char *name) {
-  const int32_t index = oc_checks_find(name);
-  if (index >= 0 && index < 64) result->checks |= (uint64_t)1 << index;
+  const oc_check *check = oc_checks_find(name);
+  size_t count;
+  const size_t index = check ? (size_t)(check - oc_checks(&count)) : 64;
+  if (index < 64) result->checks |= (uint64_t)1 << index;
 }
 
 void oc_checks_note_point(oc_result *result, oc_point point) {

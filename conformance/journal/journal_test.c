@@ -45,6 +45,7 @@ static void make_results(fixture *f) {
                                 .metric = "ulp",
                                 .inputs = "float[2, 3]"};
   }
+  f->results[1].checks = 5;
   f->results[2].error = INFINITY;
   f->results[2].element = (int64_t)1 << 40;
   f->results[2].output = 1;
@@ -133,6 +134,7 @@ static void assert_same_double(double a, double b) {
 
 static void assert_same_result(const oc_result *a, const oc_result *b) {
   assert_int_equal(a->status, b->status);
+  assert_true(a->checks == b->checks);
   assert_int_equal(a->phase, b->phase);
   assert_int_equal(a->attempts, b->attempts);
   assert_int_equal(a->died, b->died);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checks/check.h"
+
 typedef struct text_field {
   const char *name;
   size_t offset, size;
@@ -37,6 +39,7 @@ static const number_field kNumbers[] = {NUMBER(attempts, I32, 1), NUMBER(died, I
                                         NUMBER(limit, F64, 0),    NUMBER(seconds, F64, 0)};
 #undef NUMBER
 
+#define MAX_CHECKS 64  // bits of oc_result.checks
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 // ---- Writing --------------------------------------------------------------------------------
@@ -56,6 +59,18 @@ static void add_number(cJSON *object, const char *name, double value) {
   }
 }
 
+// By name: the table of checks grows.
+static void add_checks(cJSON *object, uint64_t checks) {
+  size_t count;
+  const oc_check *rows = oc_checks(&count);
+  const char *names[MAX_CHECKS];
+  int used = 0;
+  for (size_t i = 0; i < count && i < MAX_CHECKS; ++i) {
+    if (checks >> i & 1) names[used++] = rows[i].name;
+  }
+  if (used) cJSON_AddItemToObject(object, "checks", cJSON_CreateStringArray(names, used));
+}
+
 cJSON *oc_journal_record_json(const oc_result *result) {
   cJSON *object = cJSON_CreateObject();
   if (!object) return NULL;
@@ -65,6 +80,7 @@ cJSON *oc_journal_record_json(const oc_result *result) {
     const double value = load_number(result, &kNumbers[i]);
     if (value != kNumbers[i].absent) add_number(object, kNumbers[i].name, value);
   }
+  add_checks(object, result->checks);
   for (size_t i = 0; i < COUNT(kTexts); ++i) {
     const char *text = (const char *)result + kTexts[i].offset;
     if (text[0]) cJSON_AddStringToObject(object, kTexts[i].name, text);
@@ -111,6 +127,18 @@ static bool read_text(oc_result *result, const text_field *row, const cJSON *obj
   return true;
 }
 
+// A check that this version does not know is left out.
+static bool read_checks(oc_result *result, const cJSON *object) {
+  const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "checks"), *item = NULL;
+  if (list && (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > MAX_CHECKS)) return false;
+  cJSON_ArrayForEach(item, list) {
+    const char *name = cJSON_GetStringValue(item);
+    if (!name) return false;
+    oc_checks_note(result, name);
+  }
+  return true;
+}
+
 typedef const char *(*name_fn)(int32_t value);
 
 static bool read_word(const cJSON *object, const char *name, name_fn word, int32_t count,
@@ -129,6 +157,7 @@ const char *oc_journal_record_parse(oc_result *result, const cJSON *object) {
   if (!read_word(object, "phase", oc_phase_name, OC_PHASE_COUNT, &result->phase)) {
     return "phase";
   }
+  if (!read_checks(result, object)) return "checks";
   for (size_t i = 0; i < COUNT(kNumbers); ++i) {
     if (!read_number(result, &kNumbers[i], object)) return kNumbers[i].name;
   }

@@ -9,7 +9,7 @@
 
 #include "journal/journal.h"
 #include "journal/line.h"
-#include "report/json.h"
+#include "report/format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,8 +18,9 @@ static void use(const oc_journal *journal) {
   oc_journal *whole = NULL;
   oc_report report;
   char *text = NULL;
+  size_t size = 0;
   if (oc_journal_report(journal, &report, NULL) == OPS_OK) {
-    if (oc_report_json(&report, &text, NULL) == OPS_OK) free(text);
+    if (oc_format_print(OC_FORMAT_JSON, &report, &text, &size, NULL) == OPS_OK) free(text);
     oc_report_finish(&report);
   }
   if (oc_journal_merge(&journal, &path, 1, &whole, NULL) == OPS_OK) oc_journal_destroy(whole);

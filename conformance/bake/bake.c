@@ -154,7 +154,7 @@ static bool add_head(const baker *job, cJSON *root) {
          add_text(root, "op", contract->op) && add_text(root, "domain", contract->domain) &&
          add_number(root, "opset", contract->since) && add_text(root, "seed", seed) &&
          add_text(root, "profile", oc_profile_name(job->bench->profile)) &&
-         add_text(root, "judge", oc_judge_name(contract->judge)) &&
+         add_text(root, "judge", oc_judge_name(job->item->row->judge)) &&
          (!job->item->error ||
           add_text(root, "refused_with", ops_status_name(job->item->error->status)));
 }

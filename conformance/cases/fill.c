@@ -272,7 +272,7 @@ static void write_integers(const fill_job *job, const fill_row *row, oc_array *a
 static double count_products(const oc_case *item) {
   const oc_expr *k = item->contract->precision.tolerance[OC_PROFILE_STANDARD].k;
   double products = 0;
-  if (item->contract->judge != OC_JUDGE_DOT || !k) return 0;
+  if (item->row->judge != OC_JUDGE_DOT || !k) return 0;
   const oc_binding binding = oc_case_binding(item);
   const oc_expr_env env = oc_binding_env(&binding);
   if (oc_expr_eval_number(k, &env, &products, NULL) == OPS_OK) return products;

@@ -12,7 +12,7 @@ static int32_t evaluate(const oc_expr *expr, const oc_expr_env *env, double *out
 }
 
 static bool exact_wanted(const oc_case *item) {
-  const oc_judge judge = item->contract->judge;
+  const oc_judge judge = item->row->judge;
   return item->fill == OC_FILL_EXACT_INTEGER && !item->contract->precision.transformed &&
          (judge == OC_JUDGE_EXACT || judge == OC_JUDGE_DOT);
 }
@@ -23,6 +23,7 @@ static int32_t evaluate_all(oc_compare_input *input, const oc_case *item,
   OPS_RETURN_IF_ERROR(evaluate(tolerance->ulp, env, &input->ulp, error));
   OPS_RETURN_IF_ERROR(evaluate(tolerance->absolute, env, &input->absolute, error));
   OPS_RETURN_IF_ERROR(evaluate(tolerance->k, env, &input->k, error));
+  OPS_RETURN_IF_ERROR(evaluate(tolerance->cap, env, &input->cap, error));
   if (!item->row->trivial) return OPS_OK;
   return oc_expr_eval_bool(item->row->trivial, env, &input->trivial, error);
 }
@@ -43,13 +44,14 @@ int32_t oc_limits_of(oc_compare_input *out_input, const oc_case *item,
   binding.output_count = expected->count;
   const oc_expr_env env = oc_binding_env(&binding);
   *out_input = (oc_compare_input){
-      .judge = item->contract->judge,
+      .judge = item->row->judge,
       .type = array->type,
       .accumulate = accumulate ? accumulate : array->type,
       .count = (size_t)array->count,
       .expected = array->data,
       .wide = expected->wide[output],
       .magnitude = expected->magnitude[output],
+      .deviation = expected->deviation[output],
       .special = oc_special_resolve(profile, precision),
       .exact = exact_wanted(item),
       .random_fill = item->fill == OC_FILL_UNIFORM || item->fill == OC_FILL_NORMAL,

@@ -28,6 +28,7 @@ typedef struct oc_expected {
   size_t count;
   double *magnitude[OC_NODE_MAX_OUTPUTS];  // judge dot: b per element, else NULL
   double *wide[OC_NODE_MAX_OUTPUTS];       // judge dot: unrounded values, or NULL
+  double *deviation[OC_NODE_MAX_OUTPUTS];  // judge conditioned, else NULL
 } oc_expected;
 
 // The runs of one case, in this order.

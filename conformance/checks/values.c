@@ -101,6 +101,11 @@ bool oc_check_values(oc_trial *trial) {
     }
     keep_worst(trial->result, i, &comparison);
     if (comparison.verdict == OC_MISMATCH) return report_mismatch(trial, i, &comparison);
+    if (comparison.untrusted) {
+      return oc_trial_end(trial, OC_STATUS_UNTRUSTED, OC_CHECK_ORACLE,
+                          "output %zu, element %zu: %s (%.4g of it)", i, comparison.worst,
+                          comparison.untrusted, comparison.error);
+    }
     if (comparison.verdict == OC_UNTRUSTED) {
       return oc_trial_end(trial, OC_STATUS_UNTRUSTED, OC_CHECK_TRIVIAL,
                           "output %zu: %s would pass too; choose other inputs, or mark the row "

@@ -10,11 +10,20 @@
 
 #include "compare/judge.h"
 
+static const double *magnitude_of(const oc_compare_input *input) {
+  return input->magnitude;
+}
+
+static const double *deviation_of(const oc_compare_input *input) {
+  return input->deviation;
+}
+
 static const oc_judge_row judges[OC_JUDGE_COUNT] = {
-    [OC_JUDGE_EXACT] = {oc_judge_exact, true, true, false},
-    [OC_JUDGE_INDEX] = {oc_judge_exact, false, true, false},
-    [OC_JUDGE_ULP] = {oc_judge_ulp, true, false, false},
-    [OC_JUDGE_DOT] = {oc_judge_dot, true, false, true},
+    [OC_JUDGE_EXACT] = {oc_judge_exact, true, true, NULL, NULL},
+    [OC_JUDGE_INDEX] = {oc_judge_exact, false, true, NULL, NULL},
+    [OC_JUDGE_ULP] = {oc_judge_ulp, true, false, NULL, NULL},
+    [OC_JUDGE_DOT] = {oc_judge_dot, true, false, magnitude_of, "magnitudes"},
+    [OC_JUDGE_CONDITIONED] = {oc_judge_conditioned, true, false, deviation_of, "deviations"},
 };
 
 void oc_judge_note(oc_comparison *out, size_t index, double error, double limit) {
@@ -61,6 +70,7 @@ static oc_comparison judge(const oc_judge_row *row, const oc_compare_input *inpu
   oc_comparison out = {.metric = "", .verdict = OC_MATCH};
   row->judge(input, &out);
   if (out.wrong) out.verdict = OC_MISMATCH;
+  if (out.untrusted) out.verdict = OC_UNTRUSTED;
   return out;
 }
 
@@ -134,13 +144,15 @@ static int32_t check(const oc_compare_input *input, const oc_judge_row *row, ops
                          "the judge \"%s\" cannot compare elements of type %d",
                          oc_judge_name(input->judge), (int)input->type);
   }
-  const bool lacks = row->needs_magnitude && !input->magnitude;
+  const bool lacks = row->needs && !row->needs(input);
   if (input->count > 0 && (!input->got || !input->expected || lacks)) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "%zu results without an array of %s", input->count,
+                         "%zu results without an array of %s for the judge \"%s\"",
+                         input->count,
                          !input->got        ? "results"
                          : !input->expected ? "expected values"
-                                            : "magnitudes, which the judge dot needs");
+                                            : row->needed,
+                         oc_judge_name(input->judge));
   }
   return OPS_OK;
 }

@@ -41,6 +41,8 @@ typedef struct oc_compare_input {
   double ulp;               // limits of the contract's tolerance, evaluated for the case
   double absolute;          // 0: none
   double k;                 // dot: products per result
+  const double *deviation;  // conditioned: the oracle's own largest, per result
+  double cap;               // conditioned: what 4 deviations may not exceed
   oc_special_rules special;
   bool exact;        // results must be equal whatever the judge (exact-integer fills)
   bool random_fill;  // dot: the bias of the errors is judged too
@@ -53,14 +55,15 @@ typedef enum oc_verdict { OC_MATCH, OC_MISMATCH, OC_UNTRUSTED } oc_verdict;
 
 typedef struct oc_comparison {
   oc_verdict verdict;
-  const char *metric;  // static: "equal", "ulp", "dot error", "dot variance", "dot bias"
+  const char *metric;  // static: "equal", "ulp", "dot error", "conditioned error" …
   size_t wrong;        // elements outside the limit
   size_t worst;        // index of the largest error, or of the first wrong element
   double error;        // there, in units of the metric; infinity where classes differ
   double limit;
   char expected[OC_COMPARE_TEXT];  // the worst element, for people
   char got[OC_COMPARE_TEXT];
-  const char *trivial;  // UNTRUSTED: what would pass too, static; else NULL
+  const char *trivial;    // UNTRUSTED: what would pass too, static; else NULL
+  const char *untrusted;  // UNTRUSTED for another reason, static; else NULL
 } oc_comparison;
 
 // Judges one output. OPS_ERROR_UNSUPPORTED: no such judge, or a type it cannot judge;
@@ -72,5 +75,14 @@ int32_t oc_compare(const oc_compare_input *input, oc_comparison *out_comparison,
 // The limit in ULP of `type` that `limit` ULP of the accumulation type allow:
 // min(1 + limit * 2^(nf_out - nf_acc), 2^(nf_out / 2)) for a narrower type, else `limit`.
 double oc_compare_ulp_limit(double limit, int32_t type, int32_t accumulate);
+
+// The deviations of the judge conditioned, from the oracle's plain values and several runs with
+// intermediates rounded at random: `add` keeps the largest per result. `close`, called once
+// after the last run, gives every result at least the upper quartile of those that move at all: a few
+// runs may by chance all lie near the middle. Zeros, infinities and NaN that never move keep
+// their 0. False: out of memory.
+void oc_condition_add(double *deviation, const double *plain, const double *shaken,
+                      size_t count);
+bool oc_condition_close(double *deviation, const double *plain, size_t count);
 
 #endif  // OC_COMPARE_COMPARE_H_

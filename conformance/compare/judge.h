@@ -14,12 +14,15 @@ typedef struct oc_judge_row {
   oc_judge_fn judge;  // NULL: there is no such judge
   bool floating;      // judges floating types
   bool integer;       // judges integers and bool
-  bool needs_magnitude;
+  // What it needs besides, and its name for people; NULL: nothing.
+  const double *(*needs)(const oc_compare_input *input);
+  const char *needed;
 } oc_judge_row;
 
 void oc_judge_exact(const oc_compare_input *input, oc_comparison *out);
 void oc_judge_ulp(const oc_compare_input *input, oc_comparison *out);
 void oc_judge_dot(const oc_compare_input *input, oc_comparison *out);
+void oc_judge_conditioned(const oc_compare_input *input, oc_comparison *out);
 
 // Takes the error of one element into account; one that is not a number counts as infinite.
 void oc_judge_note(oc_comparison *out, size_t index, double error, double limit);

@@ -3,6 +3,7 @@
 // What no single key of a contract can say: that judge and tolerance fit, that every row is a
 // valid node, and that every broken constraint is really broken.
 #include <ops_support/error.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "contract/binding.h"
@@ -21,26 +22,49 @@ static bool any_given(const oc_precision *precision) {
   return false;
 }
 
-static int32_t check_judge(const oc_reader *reader, const oc_yaml_node *document) {
-  static const bool built[OC_JUDGE_COUNT] = {[OC_JUDGE_EXACT] = true,
-                                             [OC_JUDGE_ULP] = true,
-                                             [OC_JUDGE_DOT] = true,
-                                             [OC_JUDGE_INDEX] = true};
-  const oc_judge judge = reader->contract->judge;
-  if (built[judge]) return OPS_OK;
-  return oc_reader_fail(reader, oc_yaml_get(document, "judge"),
-                        "the judge \"%s\" is reserved and not in this version; there are: "
-                        "exact, ulp, dot, index",
-                        oc_judge_name(judge));
+// What a judge cannot do without.
+typedef struct need {
+  oc_judge judge;
+  size_t expr;  // offset in oc_tolerance
+  const char *message;
+} need;
+
+static const need kNeeds[] = {
+    {OC_JUDGE_ULP, offsetof(oc_tolerance, ulp),
+     "the judge `ulp` needs tolerance: standard: ulp"},
+    {OC_JUDGE_DOT, offsetof(oc_tolerance, k), "the judge `dot` needs tolerance: standard: k"},
+    {OC_JUDGE_CONDITIONED, offsetof(oc_tolerance, cap),
+     "the judge `conditioned` needs tolerance: standard: cap"},
+};
+
+static int32_t check_judge(const oc_reader *reader, const oc_yaml_node *document,
+                           oc_judge judge) {
+  const oc_tolerance *standard = &reader->contract->precision.tolerance[OC_PROFILE_STANDARD];
+  const oc_yaml_node *precision = oc_yaml_get(document, "precision");
+  if (judge == OC_JUDGE_FUSED) {
+    return oc_reader_fail(reader, oc_yaml_get(document, "judge"),
+                          "the judge `fused` belongs to chains of post-operations, which are "
+                          "made of `scheduling: fusion`; no contract names it");
+  }
+  for (size_t i = 0; i < sizeof(kNeeds) / sizeof(*kNeeds); ++i) {
+    const oc_expr *const *expr =
+        (const oc_expr *const *)((const char *)standard + kNeeds[i].expr);
+    if (kNeeds[i].judge != judge || *expr) continue;
+    return oc_reader_fail(reader, precision ? precision : document, "%s", kNeeds[i].message);
+  }
+  return OPS_OK;
 }
 
 static int32_t check_tolerance(const oc_reader *reader, const oc_yaml_node *document) {
   const oc_contract *c = reader->contract;
-  const oc_tolerance *standard = &c->precision.tolerance[OC_PROFILE_STANDARD];
   const oc_yaml_node *precision = oc_yaml_get(document, "precision");
   const oc_yaml_node *at = precision ? precision : document;
   const bool tolerant = any_given(&c->precision);
-  if (c->judge == OC_JUDGE_EXACT && tolerant) {
+  bool all_exact = c->judge == OC_JUDGE_EXACT;
+  for (size_t i = 0; i < c->row_count; ++i) {
+    all_exact = all_exact && c->rows[i].judge == OC_JUDGE_EXACT;
+  }
+  if (all_exact && tolerant) {
     return oc_reader_fail(reader, at, "the judge `exact` takes no tolerance");
   }
   if (tolerant && !c->precision.source) {
@@ -49,11 +73,9 @@ static int32_t check_tolerance(const oc_reader *reader, const oc_yaml_node *docu
         "the tolerance has no source: add `source`, the text its numbers come "
         "from");
   }
-  if (c->judge == OC_JUDGE_ULP && !standard->ulp) {
-    return oc_reader_fail(reader, at, "the judge `ulp` needs tolerance: standard: ulp");
-  }
-  if (c->judge == OC_JUDGE_DOT && !standard->k) {
-    return oc_reader_fail(reader, at, "the judge `dot` needs tolerance: standard: k");
+  OPS_RETURN_IF_ERROR(check_judge(reader, document, c->judge));
+  for (size_t i = 0; i < c->row_count; ++i) {
+    OPS_RETURN_IF_ERROR(check_judge(reader, document, c->rows[i].judge));
   }
   return OPS_OK;
 }
@@ -67,6 +89,7 @@ static void inherit_tolerances(oc_precision *precision) {
     if (!tolerance->ulp) tolerance->ulp = standard.ulp;
     if (!tolerance->absolute) tolerance->absolute = standard.absolute;
     if (!tolerance->k) tolerance->k = standard.k;
+    if (!tolerance->cap) tolerance->cap = standard.cap;
   }
 }
 
@@ -139,7 +162,6 @@ int32_t oc_check_contract(const oc_reader *reader, const oc_yaml_node *document)
   oc_contract *c = reader->contract;
   scratch s;
   OPS_RETURN_IF_ERROR(check_versions(reader, document));
-  OPS_RETURN_IF_ERROR(check_judge(reader, document));
   OPS_RETURN_IF_ERROR(check_tolerance(reader, document));
   inherit_tolerances(&c->precision);
   OPS_RETURN_IF_ERROR(make_scratch(reader, &s));

@@ -268,6 +268,7 @@ typedef struct oc_row {
   size_t vary_count;
   const uint64_t *types;  // per type variable the set to draw from, never empty
   uint32_t fills;         // bit n: oc_fill n
+  oc_judge judge;         // its own, else the contract's
   uint32_t output_count;
   const oc_expr *when;     // keep an assignment only where true, or NULL
   const oc_expr *trivial;  // no triviality guard where true, or NULL
@@ -299,6 +300,7 @@ typedef struct oc_tolerance {
   const oc_expr *ulp;       // ULP of the accumulation type
   const oc_expr *absolute;  // an error up to this passes whatever its ULP
   const oc_expr *k;         // judge dot: the number of products of one result
+  const oc_expr *cap;       // judge conditioned: a larger deviation proves nothing
 } oc_tolerance;
 
 typedef struct oc_precision {

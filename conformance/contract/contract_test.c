@@ -118,6 +118,7 @@ static void reads_everything(void **state) {
   assert_int_equal(c->rows[3].types[0], OPS_TYPE_BIT(OPS_TYPE_FLOAT));
   assert_int_equal(c->rows[3].vary_count, 0);
   assert_int_equal(c->rows[3].output_count, 1);
+  assert_int_equal(c->rows[3].judge, OC_JUDGE_ULP);  // the contract's
   assert_string_equal(c->rows[4].id, "row2");
   assert_int_equal(c->rows[4].inputs[0].contents.kind, OC_VALUE_FLOATS);
   assert_true(isinf(c->rows[4].inputs[0].contents.floats[2]));
@@ -197,7 +198,11 @@ static const bad_row bad_rows[] = {
     {4, "opset: {until: 13}", "4:8", "lacks the key \"since\""},
     {5, "reference: [a]", "5:12", "expected text"},
     {7, "judge: ulps", "7:8", "did you mean \"ulp\""},
-    {7, "judge: quantised", "7:8", "not in this version"},
+    {7, "judge: fused", "7:8", "no contract names it"},
+    {7, "judge: conditioned", "21:3", "needs tolerance: standard: cap"},
+    {31, "    - {id: one, inputs: {input: [4]}, judge: dot}", "21:3",
+     "needs tolerance: standard: k"},
+    {31, "    - {id: one, inputs: {input: [4]}, judge: uln}", "31:46", "did you mean \"ulp\""},
     {7, "judge: exact", "21:3", "takes no tolerance"},
     {7, "judge: dot", "21:3", "needs tolerance: standard: k"},
     {9, "  types: {T: [float16, flaot]}", "9:24", "did you mean \"float\""},

@@ -28,9 +28,19 @@ typedef struct row_draft {
   const oc_yaml_node *types;
   uint32_t fills;
   uint32_t outputs;
+  int judge;  // oc_judge + 1; 0: not given
   const oc_expr *when;
   const oc_expr *trivial;
 } row_draft;
+
+static int32_t read_judge(oc_reader *reader, const oc_yaml_node *node, const oc_field *field,
+                          void *out) {
+  int judge = 0;
+  (void)field;
+  OPS_RETURN_IF_ERROR(oc_reader_word(reader, node, &oc_words_judge, &judge));
+  *(int *)out = judge + 1;
+  return OPS_OK;
+}
 
 #define ROW(member) offsetof(row_draft, member)
 static const oc_field row_fields[] = {
@@ -55,6 +65,8 @@ static const oc_field row_fields[] = {
      "exact_integer, uniform, normal, wide, cancellation, special, every, strata"},
     {"outputs", "integer", false, oc_read_count, ROW(outputs), NULL,
      "the number of outputs asked for; else the ones that are not optional"},
+    {"judge", "one of exact, ulp, dot, quantised, index, decision, conditioned, random", false,
+     read_judge, ROW(judge), NULL, "else the contract's"},
     {"when", "expression", false, oc_read_expr, ROW(when), NULL,
      "only combinations for which it is true"},
     {"trivial", "expression", false, oc_read_expr, ROW(trivial), NULL,
@@ -241,6 +253,7 @@ static int32_t read_row(oc_reader *reader, const row_draft *draft,
                   .inputs = inputs,
                   .attributes = attributes,
                   .fills = draft->fills,
+                  .judge = draft->judge ? (oc_judge)(draft->judge - 1) : c->judge,
                   .output_count = draft->outputs ? draft->outputs : default_outputs(c),
                   .when = draft->when,
                   .trivial = draft->trivial};

@@ -95,6 +95,8 @@ static const oc_field tolerance_fields[] = {
      "judge ulp: an error up to this passes too"},
     {"k", "expression", false, oc_read_expr, TOLERANCE(k), NULL,
      "judge dot: the number of products summed in one result"},
+    {"cap", "expression", false, oc_read_expr, TOLERANCE(cap), NULL,
+     "judge conditioned: where 4 deviations of the oracle exceed it the case proves nothing"},
 };
 const oc_grammar oc_grammar_tolerance = {"tolerance", "The accuracy that one profile asks for.",
                                          tolerance_fields,

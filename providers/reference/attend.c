@@ -19,21 +19,26 @@ uint64_t ref_attend_reserve(ref_prepare *p, int64_t batch, int64_t heads, int64_
   return ref_reserve_reals(p, ref_count(rows, 4));
 }
 
-static void softmax(double *row, int64_t n, int any, const double *sink) {
+static void softmax(ref_noise *noise, double *row, int64_t n, int any, const double *sink) {
   double high = sink != NULL ? *sink : -INFINITY, sum = 0;
   for (int64_t j = 0; j < n; ++j)
     if (row[j] > high || isnan(row[j])) high = row[j];
   int empty = !any || high == -INFINITY;
-  for (int64_t j = 0; j < n; ++j) sum += row[j] = empty ? 0 : exp(row[j] - high);
-  if (sink != NULL) sum += exp(*sink - high);
-  for (int64_t j = 0; !empty && j < n; ++j) row[j] /= sum;
+  for (int64_t j = 0; j < n; ++j) {
+    row[j] = empty ? 0 : ref_noisy(noise, exp(ref_noisy(noise, row[j] - high)));
+    sum = ref_noisy(noise, sum + row[j]);
+  }
+  if (sink != NULL) sum = ref_noisy(noise, sum + exp(*sink - high));
+  for (int64_t j = 0; !empty && j < n; ++j) row[j] = ref_noisy(noise, row[j] / sum);
 }
 
-static void score(const ref_attend *a, const double *query, const double *k, double *row) {
+static void score(const ref_attend *a, ref_noise *noise, const double *query, const double *k,
+                  double *row) {
   for (int64_t j = 0; j < a->total; ++j) {
     double sum = 0;
-    for (int64_t d = 0; d < a->size; ++d) sum += query[d] * k[j * a->size + d];
-    row[j] = sum * a->scale;
+    for (int64_t d = 0; d < a->size; ++d)
+      sum = ref_noisy(noise, sum + ref_noisy(noise, query[d] * k[j * a->size + d]));
+    row[j] = ref_noisy(noise, sum * a->scale);
   }
 }
 
@@ -46,25 +51,27 @@ static int64_t offset_of(const ref_view *view, int64_t b, int64_t h, int64_t i) 
   return b * view->strides[0] + h * view->strides[1] + i * view->strides[2];
 }
 
-static void run_query(const ref_attend *a, int64_t b, int64_t h, int64_t i, double *scratch) {
+static void run_query(const ref_attend *a, ref_noise *noise, int64_t b, int64_t h, int64_t i,
+                      double *scratch) {
   int64_t kv = b * a->kv_heads + h / (a->heads / a->kv_heads);
   const double *v = a->v + kv * a->total * a->v_size;
   double *query = scratch, *row = query + a->size, *bias = row + a->total;
   double *out = bias + a->total;
   ref_load(&a->q, offset_of(&a->q, b, h, i), a->q.strides[3], a->size, query);
-  score(a, query, a->k + kv * a->total * a->size, row);
+  score(a, noise, query, a->k + kv * a->total * a->size, row);
   int any = a->bias(a, b, h, i, bias);
   show(a, REF_SCORES_RAW, b, h, i, row, bias);
   for (int64_t j = 0; a->softcap > 0 && j < a->total; ++j)
-    row[j] = a->softcap * tanh(row[j] / a->softcap);
+    row[j] = ref_noisy(noise, a->softcap * ref_noisy(noise, tanh(row[j] / a->softcap)));
   show(a, REF_SCORES_CAPPED, b, h, i, row, bias);
-  for (int64_t j = 0; j < a->total; ++j) row[j] += bias[j];
+  for (int64_t j = 0; j < a->total; ++j) row[j] = ref_noisy(noise, row[j] + bias[j]);
   show(a, REF_SCORES_BIASED, b, h, i, row, bias);
-  softmax(row, a->total, any, a->sink != NULL ? a->sink + h : NULL);
+  softmax(noise, row, a->total, any, a->sink != NULL ? a->sink + h : NULL);
   show(a, REF_SCORES_SOFTMAX, b, h, i, row, bias);
   memset(out, 0, sizeof(double) * (size_t)a->v_size);
   for (int64_t j = 0; j < a->total; ++j)
-    for (int64_t d = 0; d < a->v_size; ++d) out[d] += row[j] * v[j * a->v_size + d];
+    for (int64_t d = 0; d < a->v_size; ++d)
+      out[d] = ref_noisy(noise, out[d] + ref_noisy(noise, row[j] * v[j * a->v_size + d]));
   ref_store(&a->y, offset_of(&a->y, b, h, i), a->y.strides[3], a->v_size, out);
 }
 
@@ -72,13 +79,17 @@ static void body(void *context, int64_t begin, int64_t end, int32_t worker) {
   (void)worker;
   const ref_attend *a = context;
   int64_t room = ref_attend_room(a->size, a->v_size, a->total);
-  for (int64_t item = begin; item < end; ++item)
+  for (int64_t item = begin; item < end; ++item) {
+    ref_noise noise = ref_noise_of(&a->noise, (uint64_t)item);
     for (int64_t i = 0; i < a->length; ++i)
-      run_query(a, item / a->heads, item % a->heads, i, a->rows + item * room);
+      run_query(a, &noise, item / a->heads, item % a->heads, i, a->rows + item * room);
+  }
 }
 
 void ref_attend_run(const ref_run *run, const ref_attend *attend) {
-  ref_parallel(run, attend->batch * attend->heads, 1, body, (void *)attend);
+  ref_attend noisy = *attend;
+  noisy.noise = *ref_noise_in(run);
+  ref_parallel(run, attend->batch * attend->heads, 1, body, &noisy);
 }
 
 // ---- Heads ---------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ typedef struct ref_attend {
   void (*show)(const struct ref_attend *attend, int32_t stage, int64_t b, int64_t h, int64_t i,
                const double *scores, const double *bias);
   const void *context;  // of the callbacks
+  ref_noise noise;      // set by ref_attend_run
 } ref_attend;
 
 // Doubles that one head of one batch works in.

@@ -13,6 +13,7 @@
 
 #include <ops/ops.h>
 
+#include "noise.h"
 #include "view.h"
 
 #define RETURN_IF_ERROR(expression)        \
@@ -25,6 +26,7 @@ struct ops_instance {
   const ops_host_api *api;
   ops_host *host;
   int64_t open_devices;  // atomic
+  ref_noise noise;       // none unless an option asks for it
 };
 
 struct ops_device {
@@ -209,6 +211,9 @@ int32_t ref_set_output(ref_run *run, uint64_t output, int32_t rank, const int64_
 
 // A view as an argument for the accessors of host values; it borrows the view.
 ops_arg ref_arg_of(const ref_view *view);
+
+// The noise that the run's intermediates get: none unless the instance was asked for it.
+const ref_noise *ref_noise_in(const ref_run *run);
 
 void ref_parallel(const ref_run *run, int64_t count, int64_t grain, ops_parallel_body body,
                   void *context);

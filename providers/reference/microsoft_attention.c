@@ -185,6 +185,27 @@ static void project(const ref_run *run, const ref_view *qkv) {
   ref_product_run(run, &product);
 }
 
+// The same with every partial sum rounded at random.
+static void project_noisy(const ref_run *run, const ref_view *qkv) {
+  const attention_state *s = run->state;
+  const ref_view *x = &run->inputs[INPUT], *w = &run->inputs[WEIGHTS];
+  const ref_view *bias = ref_input_or_null(run, BIAS);
+  ref_noise noise = ref_noise_of(ref_noise_in(run), UINT64_MAX / 2);
+  double *out = qkv->data;
+  for (int64_t row = 0; row < s->batch * s->length; ++row) {
+    int64_t from = row / s->length * x->strides[0] + row % s->length * x->strides[1];
+    for (int64_t column = 0; column < s->width; ++column) {
+      double sum = 0;
+      for (int64_t k = 0; k < s->input_size; ++k)
+        sum =
+            ref_noisy(&noise, sum + ref_at(x, from + k * x->strides[2]) *
+                                        ref_at(w, k * w->strides[0] + column * w->strides[1]));
+      if (bias != NULL) sum += ref_at(bias, column * bias->strides[0]);
+      *out++ = ref_noisy(&noise, sum);
+    }
+  }
+}
+
 // The heads that begin at `column` of Q, K and V.
 static ref_view heads_at(const attention_state *s, const ref_view *qkv, int64_t column,
                          int64_t size) {
@@ -239,7 +260,10 @@ static int32_t execute(ref_run *run) {
   ref_view qkv;
   ref_view_of(&qkv, ref_reals(run, s->qkv_at), OPS_TYPE_DOUBLE, 3,
               (const int64_t[]){s->batch, s->length, s->width});
-  project(run, &qkv);
+  if (ref_noise_in(run)->low)
+    project_noisy(run, &qkv);
+  else
+    project(run, &qkv);
   ref_view q = heads_at(s, &qkv, 0, s->size),
            k = heads_at(s, &qkv, s->heads * s->size, s->size);
   ref_view v = heads_at(s, &qkv, 2 * s->heads * s->size, s->v_size);

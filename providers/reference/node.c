@@ -371,6 +371,10 @@ ops_arg ref_arg_of(const ref_view *view) {
   return arg;
 }
 
+const ref_noise *ref_noise_in(const ref_run *run) {
+  return &run->kernel->device->instance->noise;
+}
+
 void ref_parallel(const ref_run *run, int64_t count, int64_t grain, ops_parallel_body body,
                   void *context) {
   if (count <= 0) return;

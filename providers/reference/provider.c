@@ -22,18 +22,68 @@
 #define SANITIZER OPS_SANITIZER_NONE
 #endif
 
+// ---- Options -------------------------------------------------------------------------------
+
+static int same_text(ops_str text, const char *other) {
+  return text.size == strlen(other) && memcmp(text.data, other, text.size) == 0;
+}
+
+static int read_seed(ops_str text, uint64_t *out) {
+  uint64_t seed = 0;
+  if (text.size == 0) return 0;
+  for (uint64_t i = 0; i < text.size; ++i) {
+    const char c = text.data[i];
+    if (c < '0' || c > '9' || __builtin_mul_overflow(seed, 10, &seed) ||
+        __builtin_add_overflow(seed, (uint64_t)(c - '0'), &seed))
+      return 0;
+  }
+  *out = seed;
+  return 1;
+}
+
+static int read_noise_type(ops_str text, uint64_t *out_low) {
+  static const int32_t types[] = {OPS_TYPE_FLOAT, OPS_TYPE_DOUBLE, OPS_TYPE_FLOAT16,
+                                  OPS_TYPE_BFLOAT16};
+  for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
+    if (!same_text(text, ref_element_of(types[i])->name)) continue;
+    *out_low = ref_noise_low(types[i]);
+    return 1;
+  }
+  return 0;
+}
+
+// perturb=SEED and perturb_to=TYPE, see noise.h; of either alone the other is 0 or float.
+static int32_t read_options(const ops_key_value *options, uint64_t count, ref_noise *out,
+                            ops_error *error) {
+  for (uint64_t i = 0; i < count; ++i) {
+    const ops_key_value *option = &options[i];
+    const int seed = same_text(option->key, "perturb");
+    if (!seed && !same_text(option->key, "perturb_to"))
+      return ref_error(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "reference: there is no option '%.*s'; there are perturb and perturb_to",
+                       (int)option->key.size, option->key.data);
+    if (!out->low) out->low = ref_noise_low(OPS_TYPE_FLOAT);
+    if (seed ? read_seed(option->value, &out->state)
+             : read_noise_type(option->value, &out->low))
+      continue;
+    return ref_error(error, OPS_ERROR_INVALID_ARGUMENT, "reference: %s=%.*s: expected %s",
+                     seed ? "perturb" : "perturb_to", (int)option->value.size,
+                     option->value.data,
+                     seed ? "a number below 2^64" : "float, double, float16 or bfloat16");
+  }
+  return OPS_OK;
+}
+
 static int32_t instance_create(const ops_host_api *api, ops_host *host,
                                const ops_key_value *options, uint64_t option_count,
                                ops_instance **out_instance, ops_error *error) {
-  if (option_count > 0)
-    return ref_error(error, OPS_ERROR_INVALID_ARGUMENT,
-                     "reference: there is no option '%.*s'; this provider takes none",
-                     (int)options[0].key.size, options[0].key.data);
+  ref_noise noise = {0, 0};
+  RETURN_IF_ERROR(read_options(options, option_count, &noise, error));
   ops_instance *instance = api->allocate(host, sizeof *instance, 64);
   if (instance == NULL)
     return ref_error(error, OPS_ERROR_OUT_OF_MEMORY,
                      "reference: the host's memory is exhausted");
-  *instance = (ops_instance){.api = api, .host = host};
+  *instance = (ops_instance){.api = api, .host = host, .noise = noise};
   *out_instance = instance;
   return OPS_OK;
 }

@@ -14,9 +14,9 @@
 enum { X, W, R, B, LENGTHS, INITIAL_H, INITIAL_C, PEEPHOLE };
 enum { Y, Y_H, Y_C };
 
-double ref_dot_product(const double *row, const double *vector, int64_t n) {
+double ref_dot_product(ref_noise *noise, const double *row, const double *vector, int64_t n) {
   double sum = 0;
-  for (int64_t j = 0; j < n; ++j) sum += row[j] * vector[j];
+  for (int64_t j = 0; j < n; ++j) sum = ref_noisy(noise, sum + row[j] * vector[j]);
   return sum;
 }
 
@@ -25,7 +25,7 @@ double ref_activate(const ref_cell *cell, int32_t activation, double value) {
   double clip = cell->s->clip;
   if (value > clip) value = clip;
   if (value < -clip) value = -clip;
-  return ref_activation_apply(a, value);
+  return ref_noisy(cell->noise, ref_activation_apply(a, value));
 }
 
 // ---- Prepare -------------------------------------------------------------------------------
@@ -188,14 +188,17 @@ static void project_input(const frame *f, const ref_cell *cell, int64_t sequence
   ref_load(view, t * view->strides[s->batch_first] + sequence * view->strides[!s->batch_first],
            view->strides[2], s->inputs, x);
   for (int64_t i = 0; i < s->gates * s->hidden; ++i)
-    cell->gate[i] = ref_dot_product(cell->w + i * s->inputs, x, s->inputs) +
-                    (cell->wb != NULL ? cell->wb[i] : 0);
+    cell->gate[i] = ref_noisy(
+        cell->noise, ref_dot_product(cell->noise, cell->w + i * s->inputs, x, s->inputs) +
+                         (cell->wb != NULL ? cell->wb[i] : 0));
 }
 
 static void run_sequence(const frame *f, int64_t direction, int64_t sequence, double *scratch) {
   const ref_recurrent *s = f->s;
   int64_t h = s->hidden, rows = s->gates * h, length = s->steps;
   double *x = scratch, *state = x + s->inputs;
+  ref_noise noise =
+      ref_noise_of(ref_noise_in(f->run), (uint64_t)(direction * s->batch + sequence));
   ref_cell cell = {.s = s,
                    .activations = s->activations[direction],
                    .w = f->w + direction * rows * s->inputs,
@@ -207,7 +210,8 @@ static void run_sequence(const frame *f, int64_t direction, int64_t sequence, do
                    .h = state,
                    .c = state + h,
                    .other = state + 2 * h,
-                   .gate = state + 4 * h};
+                   .gate = state + 4 * h,
+                   .noise = &noise};
   load_state(f, INITIAL_H, direction, sequence, cell.h);
   load_state(f, INITIAL_C, direction, sequence, cell.c);
   if (ref_given(f->run, LENGTHS))

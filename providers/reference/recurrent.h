@@ -32,6 +32,7 @@ typedef struct ref_cell {
   double *h, *c;  // states, updated
   double *gate;   // gates * hidden: W x + Wb, filled by the frame
   double *other;  // 2 * hidden numbers for the cell's own use
+  ref_noise *noise;
 } ref_cell;
 
 typedef struct ref_cell_kind {
@@ -44,7 +45,7 @@ typedef struct ref_cell_kind {
 } ref_cell_kind;
 
 // Sum over j of row[j] * vector[j].
-double ref_dot_product(const double *row, const double *vector, int64_t n);
+double ref_dot_product(ref_noise *noise, const double *row, const double *vector, int64_t n);
 
 // An activation of a value that is clipped first.
 double ref_activate(const ref_cell *cell, int32_t activation, double value);

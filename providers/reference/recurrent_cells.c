@@ -10,12 +10,14 @@
 // The recurrent part of a gate of hidden unit j: R h + Rb.
 static double recurrent_part(const ref_cell *cell, int64_t gate, int64_t j, const double *h) {
   int64_t n = cell->s->hidden, row = gate * n + j;
-  return ref_dot_product(cell->r + row * n, h, n) + (cell->rb != NULL ? cell->rb[row] : 0);
+  double sum = ref_dot_product(cell->noise, cell->r + row * n, h, n);
+  return ref_noisy(cell->noise, sum + (cell->rb != NULL ? cell->rb[row] : 0));
 }
 
 // The whole of it: W x + Wb + R h + Rb.
 static double recur(const ref_cell *cell, int64_t gate, int64_t j, const double *h) {
-  return cell->gate[gate * cell->s->hidden + j] + recurrent_part(cell, gate, j, h);
+  double projected = cell->gate[gate * cell->s->hidden + j];
+  return ref_noisy(cell->noise, projected + recurrent_part(cell, gate, j, h));
 }
 
 static void step_rnn(const ref_cell *cell) {
@@ -36,13 +38,16 @@ static void step_gru(const ref_cell *cell) {
   if (cell->s->flag)
     for (int64_t j = 0; j < n; ++j)
       hidden[j] =
-          cell->gate[HIDDEN * n + j] + reset[j] * recurrent_part(cell, HIDDEN, j, cell->h);
+          ref_noisy(cell->noise, cell->gate[HIDDEN * n + j] +
+                                     reset[j] * recurrent_part(cell, HIDDEN, j, cell->h));
   else
-    for (int64_t j = 0; j < n; ++j) reset[j] *= cell->h[j];
+    for (int64_t j = 0; j < n; ++j) reset[j] = ref_noisy(cell->noise, reset[j] * cell->h[j]);
   for (int64_t j = 0; j < n; ++j) {
     double z = cell->gate[UPDATE * n + j];
     double in = cell->s->flag ? hidden[j] : recur(cell, HIDDEN, j, reset);
-    cell->h[j] = (1 - z) * ref_activate(cell, 1, in) + z * cell->h[j];
+    double fresh =
+        ref_noisy(cell->noise, ref_noisy(cell->noise, 1 - z) * ref_activate(cell, 1, in));
+    cell->h[j] = ref_noisy(cell->noise, fresh + z * cell->h[j]);
   }
 }
 
@@ -57,12 +62,12 @@ static void step_lstm(const ref_cell *cell) {
     double i = ref_activate(cell, 0, recur(cell, INPUT, j, cell->h) + peep(cell, INPUT, j));
     double f =
         cell->s->flag
-            ? 1 - i
+            ? ref_noisy(cell->noise, 1 - i)
             : ref_activate(cell, 0, recur(cell, FORGET, j, cell->h) + peep(cell, FORGET, j));
     double g = ref_activate(cell, 1, recur(cell, CELL, j, cell->h));
-    cell->c[j] = f * cell->c[j] + i * g;
+    cell->c[j] = ref_noisy(cell->noise, ref_noisy(cell->noise, f * cell->c[j]) + i * g);
     double o = ref_activate(cell, 0, recur(cell, OUTPUT, j, cell->h) + peep(cell, OUTPUT, j));
-    cell->other[j] = o * ref_activate(cell, 2, cell->c[j]);
+    cell->other[j] = ref_noisy(cell->noise, o * ref_activate(cell, 2, cell->c[j]));
   }
   for (int64_t j = 0; j < n; ++j) cell->h[j] = cell->other[j];
 }

@@ -78,9 +78,9 @@ double oc_compare_ulp_limit(double limit, int32_t type, int32_t accumulate);
 
 // The deviations of the judge conditioned, from the oracle's plain values and several runs with
 // intermediates rounded at random: `add` keeps the largest per result. `close`, called once
-// after the last run, gives every result at least the upper quartile of those that move at all: a few
-// runs may by chance all lie near the middle. Zeros, infinities and NaN that never move keep
-// their 0. False: out of memory.
+// after the last run, gives every result at least the upper quartile of those that move at all:
+// a few runs may by chance all lie near the middle. Zeros, infinities and NaN that never move
+// keep their 0. False: out of memory.
 void oc_condition_add(double *deviation, const double *plain, const double *shaken,
                       size_t count);
 bool oc_condition_close(double *deviation, const double *plain, size_t count);

@@ -135,6 +135,7 @@ static int judge(oc_session *session) {
                      &error) != OPS_OK) {
     return oc_command_fail(&error, OC_EXIT_HARNESS);
   }
+  session->report.clauses = session->clauses;
   const double start = now_seconds();
   session->console = oc_console_open(stdout);
   if (run_cases(session, &error) != OPS_OK) return oc_command_fail(&error, OC_EXIT_HARNESS);

@@ -35,15 +35,14 @@ static void find_place(const char *relative, const char *installed, char *out, s
 
 static void find_places(oc_session *session) {
   const oc_options *options = &session->options;
-  find_place(OPS_CONTRACTS_DIR_FROM_BIN, OPS_CONTRACTS_DIR, session->contracts_path,
-             sizeof session->contracts_path);
+  find_place(OPS_CONTRACTS_DIR_FROM_BIN, OPS_CONTRACTS_DIR, session->shipped_path,
+             sizeof session->shipped_path);
   find_place(OPS_PROVIDER_DIR_FROM_BIN, OPS_PROVIDER_DIR, session->provider_dir,
              sizeof session->provider_dir);
   find_place(OPS_PROVIDER_DIR_FROM_BIN "/" ORACLE_FILE, OPS_PROVIDER_DIR "/" ORACLE_FILE,
              session->oracle_path, sizeof session->oracle_path);
-  if (options->contracts) {
-    snprintf(session->contracts_path, sizeof session->contracts_path, "%s", options->contracts);
-  }
+  snprintf(session->contracts_path, sizeof session->contracts_path, "%s",
+           options->contracts ? options->contracts : session->shipped_path);
   if (options->oracle)
     snprintf(session->oracle_path, sizeof session->oracle_path, "%s", options->oracle);
 }
@@ -78,6 +77,14 @@ static int32_t select_cases(oc_session *session, ops_error *error) {
   return OPS_OK;
 }
 
+// The texts of what checks cite. A program without them reports ids alone.
+static int32_t load_clauses(oc_session *session, ops_error *error) {
+  char path[PATH_MAX + 16];
+  snprintf(path, sizeof path, "%s/provider", session->shipped_path);
+  const int32_t status = oc_clauses_load(path, &session->clauses, error);
+  return status == OPS_ERROR_NOT_FOUND ? OPS_OK : status;
+}
+
 // Cases are models.
 static int32_t gather_suite(oc_session *session, ops_error *error) {
   OPS_RETURN_IF_ERROR(oc_onnx_suite_open(session->options.onnx_tests, &session->suite, error));
@@ -93,6 +100,7 @@ int32_t oc_session_gather(oc_session *session, ops_error *error) {
   const oc_options *options = &session->options;
   OPS_RETURN_IF_ERROR(oc_report_files_probe(&options->reports, error));
   find_places(session);
+  OPS_RETURN_IF_ERROR(load_clauses(session, error));
   if (options->onnx_tests) return gather_suite(session, error);
   OPS_RETURN_IF_ERROR(oc_contracts_load(session->contracts_path, &session->contracts, error));
   OPS_RETURN_IF_ERROR(oc_operators_check_contracts(session->contracts, error));
@@ -117,4 +125,5 @@ void oc_session_finish(oc_session *session) {
   oc_cases_destroy(session->made_cases);
   oc_require_destroy(session->require);
   oc_contracts_destroy(session->contracts);
+  oc_clauses_destroy(session->clauses);
 }

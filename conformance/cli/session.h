@@ -18,9 +18,11 @@
 // One run of cases. Begins zeroed but for `options`.
 typedef struct oc_session {
   oc_options options;
+  char shipped_path[PATH_MAX];  // the contracts of this program: clauses and profiles, too
   char contracts_path[PATH_MAX];
   char provider_dir[PATH_MAX];
   char oracle_path[PATH_MAX];
+  oc_clauses *clauses;  // NULL: none were found
   oc_contracts *contracts;
   oc_require *require;
   oc_onnx_suite *suite;

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void add(oc_details *details, const char *label, const char *text) {
   if (!text || !text[0] || details->count == OC_DETAILS_MAX) return;
@@ -27,12 +28,33 @@ static void print_error(const oc_result *result, char *text, size_t size) {
   if (used >= 2 && (size_t)used < size) text[used - 2] = 0;  // the last comma
 }
 
+// The provider clauses that the check covers: "CLAIMS-1: Asked twice …", an item each. Only the
+// id where the text is not known.
+static void add_clauses(oc_details *details, const oc_report *report, const oc_result *result) {
+  size_t size = 0;
+  const char *cursor = oc_report_clauses(result), *id;
+  FILE *stream = open_memstream(&details->clauses, &size);
+  if (!stream) return;
+  for (size_t length; (id = oc_clauses_next_id(&cursor, &length));) {
+    const oc_clause *clause = oc_clauses_find(report->clauses, id);
+    fprintf(stream, "%.*s%s%s", (int)length, id, clause ? ": " : "",
+            clause ? clause->text : "");
+    fputc(0, stream);
+  }
+  if (fclose(stream) != 0) size = 0;
+  for (size_t at = 0; at < size; at += strlen(details->clauses + at) + 1) {
+    add(details, "clause", details->clauses + at);
+  }
+}
+
 void oc_details_init(oc_details *details, const oc_report *report, const oc_result *result) {
   details->count = 0;
   details->error[0] = 0;
+  details->clauses = NULL;
   print_error(result, details->error, sizeof details->error);
   details->repeat = oc_report_repeat(report, result);
   add(details, "check", result->check);
+  add_clauses(details, report, result);
   add(details, "inputs", result->inputs);
   add(details, "expected", result->expected);
   add(details, "found", result->got);
@@ -43,4 +65,5 @@ void oc_details_init(oc_details *details, const oc_report *report, const oc_resu
 
 void oc_details_finish(oc_details *details) {
   free(details->repeat);
+  free(details->clauses);
 }

@@ -6,10 +6,11 @@
 
 #include "report/report.h"
 
-#define OC_DETAILS_MAX 12
+#define OC_DETAILS_MAX 20
 
 typedef struct oc_detail {
-  const char *label;  // "check", "inputs", "expected", "found", "error", "why", "repeat"
+  const char *label;  // "check", "clause" (several), "inputs", "expected", "found", "error",
+                      // "why", "repeat"
   const char *text;   // never empty
 } oc_detail;
 
@@ -18,6 +19,7 @@ typedef struct oc_details {
   size_t count;
   char error[160];  // "12.5, limit 4 (ulp), output 0, element 17"
   char *repeat;
+  char *clauses;  // the texts of all, one after another
 } oc_details;
 
 // Points into `report` and `result`; finish frees the rest.

@@ -178,6 +178,18 @@ static void put_origin(oc_json_out *json, const oc_report *report, const oc_resu
   oc_json_out_seed(json, "seed", item->seed);
 }
 
+static void put_clauses(oc_json_out *json, const oc_result *result) {
+  const char *cursor = oc_report_clauses(result), *id;
+  if (!cursor) return;
+  oc_json_out_open(json, "clauses", '[');
+  for (size_t size; (id = oc_clauses_next_id(&cursor, &size));) {
+    char text[64];
+    snprintf(text, sizeof text, "%.*s", (int)size, id);
+    oc_json_out_text(json, NULL, text);
+  }
+  oc_json_out_close(json);
+}
+
 static void put_case(oc_json_out *json, const oc_report *report, const check_sets *sets,
                      const oc_result *result) {
   char *repeat = oc_report_repeat(report, result);
@@ -185,6 +197,7 @@ static void put_case(oc_json_out *json, const oc_report *report, const check_set
   put_origin(json, report, result);
   oc_json_out_text(json, "status", oc_status_name(result->status));
   oc_json_out_text_if(json, "check", result->check);
+  put_clauses(json, result);
   if (sets->count) {
     oc_json_out_integer(json, "checks", (int64_t)find_set(sets, result->checks));
   }

@@ -163,6 +163,11 @@ const oc_case *oc_report_case(const oc_report *report, const oc_result *result) 
   return known ? &report->cases->items[result->case_index] : NULL;
 }
 
+const char *oc_report_clauses(const oc_result *result) {
+  const oc_check *check = oc_checks_find(result->check);
+  return check ? check->clauses : NULL;
+}
+
 const char *oc_report_id(const oc_report *report, const oc_result *result) {
   const oc_case *item = oc_report_case(report, result);
   return item ? item->id : "provider";

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "cases/case.h"
+#include "contract/clauses.h"
 #include "report/nodes.h"
 #include "runner/result.h"
 #include "runner/worker.h"
@@ -55,8 +56,9 @@ typedef struct oc_report {
   size_t count;
   size_t capacity;
   uint64_t counts[OC_STATUS_COUNT];
-  oc_hello hello;         // zero until a worker has said it
-  const oc_nodes *nodes;  // who ran the nodes of models; NULL: cases are no models
+  oc_hello hello;             // zero until a worker has said it
+  const oc_nodes *nodes;      // who ran the nodes of models; NULL: cases are no models
+  const oc_clauses *clauses;  // what checks cite; NULL: only their ids are printed
   char candidate_hash[65];
   char oracle_hash[65];
   char started[32];  // UTC, ISO 8601
@@ -85,6 +87,10 @@ const oc_case *oc_report_case(const oc_report *report, const oc_result *result);
 
 // The id of a result's case; "provider" for one about the whole.
 const char *oc_report_id(const oc_report *report, const oc_result *result);
+
+// The ids of the provider clauses that the check of a result covers, separated by spaces; NULL
+// if there is no check or it covers none.
+const char *oc_report_clauses(const oc_result *result);
 
 // The command line that repeats one case. Owned by the caller (free); NULL without memory.
 char *oc_report_repeat(const oc_report *report, const oc_result *result);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "ops_support/error.h"
+#include "report/details.h"
 #include "report/file.h"
 #include "report/format.h"
 #include "report/report.h"
@@ -131,6 +132,29 @@ static void fill_report(oc_report *report) {
   oc_report_close(report, 1.5);
 }
 
+// A failure with what it breaks: as texts where the clauses are known, else as ids.
+static void test_details_name_clauses(void **unused) {
+  (void)unused;
+  static const char file[] =
+      "provider: 1\ntopic: VALUES\nabout: x\nclauses:\n"
+      "  - {id: VALUES-1, header: ops/kernel.h, slots: [x], text: Be right.}\n";
+  oc_report report;
+  ops_error error = OPS_ERROR_INIT;
+  oc_clauses *clauses = NULL;
+  fill_report(&report);
+  assert_int_equal(oc_clauses_parse("c", file, sizeof file - 1, &clauses, &error), OPS_OK);
+  for (int known = 0; known < 2; ++known) {
+    oc_details details;
+    report.clauses = known ? clauses : NULL;
+    oc_details_init(&details, &report, &report.results[1]);
+    assert_string_equal(details.items[1].label, "clause");
+    assert_string_equal(details.items[1].text, known ? "VALUES-1: Be right." : "VALUES-1");
+    oc_details_finish(&details);
+  }
+  oc_clauses_destroy(clauses);
+  oc_report_finish(&report);
+}
+
 static void test_json(void **unused) {
   (void)unused;
   oc_report report;
@@ -149,6 +173,10 @@ static void test_json(void **unused) {
   const cJSON *list = cJSON_GetObjectItem(root, "cases");
   assert_int_equal(cJSON_GetArraySize(list), 2);
   const cJSON *first = cJSON_GetArrayItem(list, 0), *second = cJSON_GetArrayItem(list, 1);
+  const cJSON *clauses = cJSON_GetObjectItem(second, "clauses");
+  assert_true(cJSON_GetArraySize(clauses) >= 1);
+  assert_string_equal(cJSON_GetArrayItem(clauses, 0)->valuestring, "VALUES-1");
+  assert_null(cJSON_GetObjectItem(first, "clauses"));
   assert_string_equal(cJSON_GetObjectItem(first, "id")->valuestring, items[0].id);
   assert_string_equal(cJSON_GetObjectItem(first, "seed")->valuestring, "18446744073709551615");
   assert_string_equal(cJSON_GetObjectItem(second, "error")->valuestring, "inf");
@@ -219,9 +247,9 @@ static void test_csv(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_exit_codes), cmocka_unit_test(test_clean),
-      cmocka_unit_test(test_sha256),     cmocka_unit_test(test_json),
-      cmocka_unit_test(test_junit),      cmocka_unit_test(test_csv),
-      cmocka_unit_test(test_files),
+      cmocka_unit_test(test_sha256),     cmocka_unit_test(test_details_name_clauses),
+      cmocka_unit_test(test_json),       cmocka_unit_test(test_junit),
+      cmocka_unit_test(test_csv),        cmocka_unit_test(test_files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,8 @@ struct binary_row {
   int64_t (*natural)(int64_t a, int64_t b);  // unsigned types; NULL: as `integer`
   int mean;                                  // divide by the number of inputs at the end
   int one_way;                               // the output has the shape of the first input
-  const binary_row *(*choose)(const ops_kernel *kernel);  // by attributes; NULL: this row
+  // By attributes; NULL: this row.
+  int32_t (*choose)(const ref_prepare *p, const binary_row **out);
 };
 
 typedef struct binary_state {
@@ -120,12 +121,18 @@ static const binary_row left_row = {.integer = integer_ShiftLeft};
 static const binary_row right_row = {.integer = integer_ShiftRight,
                                      .natural = integer_ShiftRightNatural};
 
-static const binary_row *choose_mod(const ops_kernel *kernel) {
-  return ref_attr_int(kernel, "fmod", 0) != 0 ? &fmod_row : &mod_row;
+static int32_t choose_mod(const ref_prepare *p, const binary_row **out) {
+  *out = ref_attr_int(p->kernel, "fmod", 0) != 0 ? &fmod_row : &mod_row;
+  return OPS_OK;
 }
 
-static const binary_row *choose_shift(const ops_kernel *kernel) {
-  return ref_attr_is(kernel, "direction", "LEFT", "") ? &left_row : &right_row;
+// The attribute has no default.
+static int32_t choose_shift(const ref_prepare *p, const binary_row **out) {
+  static const char *const words[] = {"LEFT", "RIGHT"};
+  int32_t right = 0;
+  RETURN_IF_ERROR(ref_attr_choose(p, "direction", words, 2, "", &right));
+  *out = right ? &right_row : &left_row;
+  return OPS_OK;
 }
 
 #define NUMERIC(op) [REF_BINARY_##op] = {.real = real_##op, .integer = integer_##op}
@@ -161,16 +168,18 @@ static const binary_row rows[REF_BINARY_COUNT] = {
     [REF_BINARY_Xor] = {.integer = integer_Xor},
 };
 
-static void start(ref_prepare *p) {
+static int32_t start(ref_prepare *p) {
   const binary_row *row = p->kernel->op->family;
   binary_state *state = p->state;
-  state->row = row->choose != NULL ? row->choose(p->kernel) : row;
+  state->row = row;
+  if (row->choose != NULL) RETURN_IF_ERROR(row->choose(p, &state->row));
   ref_reserve(p, (p->input_count + 1) * sizeof(ref_walk_operand));
+  return OPS_OK;
 }
 
 static int32_t prepare(ref_prepare *p) {
   const binary_row *row = p->kernel->op->family;
-  start(p);
+  RETURN_IF_ERROR(start(p));
   RETURN_IF_ERROR(ref_broadcast(p, 0));
   const ref_shape *x = &p->inputs[0], *y = &p->outputs[0];
   if (row->one_way &&
@@ -182,7 +191,7 @@ static int32_t prepare(ref_prepare *p) {
 
 static int32_t prepare_limited(ref_prepare *p) {
   binary_state *state = p->state;
-  start(p);
+  RETURN_IF_ERROR(start(p));
   return ref_broadcast_by_attributes(p, &state->trailing);
 }
 
@@ -190,14 +199,14 @@ static int32_t prepare_limited(ref_prepare *p) {
 static int32_t prepare_slopes(ref_prepare *p) {
   binary_state *state = p->state;
   const ref_shape *slope = &p->inputs[1];
-  start(p);
+  RETURN_IF_ERROR(start(p));
   if (slope->rank > 1 && ref_count(slope->dims, slope->rank) != 1)
     return ref_refuse(p, "input slope: expected one number, or one for each channel");
   return ref_broadcast_to_first(p, p->inputs[0].rank > 1 ? 1 : 0, &state->trailing);
 }
 
 static int32_t prepare_equal(ref_prepare *p) {
-  start(p);
+  RETURN_IF_ERROR(start(p));
   return ref_need_equal_shapes(p);
 }
 

@@ -15,9 +15,11 @@ typedef struct cast_state {
 static int32_t read_attributes(ref_prepare *p) {
   cast_state *state = p->state;
   state->saturate = ref_attr_int(p->kernel, "saturate", 1) != 0;
-  state->rounding = ref_attr_is(p->kernel, "round_mode", "down", "up")      ? REF_ROUND_DOWN
-                    : ref_attr_is(p->kernel, "round_mode", "nearest", "up") ? REF_ROUND_NEAREST
-                                                                            : REF_ROUND_UP;
+  static const char *const words[] = {"up", "down", "nearest"};
+  static const int32_t roundings[] = {REF_ROUND_UP, REF_ROUND_DOWN, REF_ROUND_NEAREST};
+  int32_t word = 0;
+  RETURN_IF_ERROR(ref_attr_choose(p, "round_mode", words, 3, "up", &word));
+  state->rounding = roundings[word];
   return ref_same_shape(p, 0, 0);
 }
 

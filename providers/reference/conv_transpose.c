@@ -22,9 +22,11 @@ static int32_t read_list(const ref_prepare *p, const char *name, int64_t count, 
 
 // Output size, from pads or from output_shape, which then decides the pads.
 static int32_t size_output(const ref_prepare *p, ref_window *w) {
-  int upper = ref_attr_is(p->kernel, "auto_pad", "SAME_UPPER", "NOTSET");
-  int lower = ref_attr_is(p->kernel, "auto_pad", "SAME_LOWER", "NOTSET");
-  int valid = ref_attr_is(p->kernel, "auto_pad", "VALID", "NOTSET");
+  enum { NOTSET, SAME_UPPER, SAME_LOWER, VALID, WORDS };
+  static const char *const words[WORDS] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
+  int32_t word = 0;
+  RETURN_IF_ERROR(ref_attr_choose(p, "auto_pad", words, WORDS, "NOTSET", &word));
+  int upper = word == SAME_UPPER, lower = word == SAME_LOWER, valid = word == VALID;
   const ref_attribute *shape = ref_attr(p->kernel, "output_shape");
   int64_t extra[OPS_MAX_RANK], wanted[OPS_MAX_RANK];
   RETURN_IF_ERROR(read_list(p, "output_padding", w->rank, extra));

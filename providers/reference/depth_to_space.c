@@ -10,9 +10,11 @@ typedef struct depth_state {
   int32_t by_column;  // mode CRD: channels before block positions
 } depth_state;
 
+static const char *const modes[] = {"DCR", "CRD"};
+
 static int32_t read_block(ref_prepare *p, depth_state *s) {
   s->block = ref_attr_int(p->kernel, "blocksize", 0);
-  s->by_column = ref_attr_is(p->kernel, "mode", "CRD", "DCR");
+  RETURN_IF_ERROR(ref_attr_choose(p, "mode", modes, 2, "DCR", &s->by_column));
   RETURN_IF_ERROR(ref_need_rank(p, 0, 4, 4));
   if (s->block < 1 || s->block > INT32_MAX)
     return ref_refuse(p, "attribute blocksize: expected at least 1, found %lld",

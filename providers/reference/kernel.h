@@ -155,6 +155,10 @@ int32_t ref_attr_tensor(const ops_kernel *kernel, const ref_attribute *attribute
 int ref_has(const ref_prepare *prepare, uint64_t input);
 const char *ref_input_name(const ops_kernel *kernel, uint64_t input);
 
+// Which of `count` words the attribute is; `otherwise` is the one that a node without it means.
+int32_t ref_attr_choose(const ref_prepare *prepare, const char *name, const char *const *words,
+                        int32_t count, const char *otherwise, int32_t *out);
+
 int32_t ref_need_rank(const ref_prepare *prepare, uint64_t input, int32_t least, int32_t most);
 // Exactly these dimensions; the input must be there.
 int32_t ref_need_dims(const ref_prepare *prepare, uint64_t input, int32_t rank,

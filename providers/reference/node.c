@@ -2,6 +2,7 @@
 //
 // What operators ask of their node, of its inputs' shapes and contents, and of the run.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernel.h"
@@ -101,6 +102,21 @@ const char *ref_input_name(const ops_kernel *kernel, uint64_t input) {
   const ops_kernel_def *def = kernel->def;
   if (def->input_count == 0) return "";
   return def->inputs[input < def->input_count ? input : def->input_count - 1].name.data;
+}
+
+int32_t ref_attr_choose(const ref_prepare *p, const char *name, const char *const *words,
+                        int32_t count, const char *otherwise, int32_t *out) {
+  char all[200] = "";
+  size_t used = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    if (ref_attr_is(p->kernel, name, words[i], otherwise)) {
+      *out = i;
+      return OPS_OK;
+    }
+    if (used < sizeof all)
+      used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", words[i]);
+  }
+  return ref_refuse(p, "attribute %s: expected one of %s", name, all);
 }
 
 int32_t ref_need_rank(const ref_prepare *prepare, uint64_t input, int32_t least, int32_t most) {

@@ -49,10 +49,7 @@ static int32_t prepare(ref_prepare *p) {
   pad_state *s = p->state;
   const ref_shape *x = &p->inputs[0];
   int64_t end[OPS_MAX_RANK] = {0}, dims[OPS_MAX_RANK];
-  for (s->mode = 0; s->mode < MODE_COUNT; ++s->mode)
-    if (ref_attr_is(p->kernel, "mode", modes[s->mode], "constant")) break;
-  if (s->mode == MODE_COUNT)
-    return ref_refuse(p, "attribute mode: expected constant, reflect, edge or wrap");
+  RETURN_IF_ERROR(ref_attr_choose(p, "mode", modes, MODE_COUNT, "constant", &s->mode));
   s->value = ref_attr_float(p->kernel, "value", 0.0f);
   RETURN_IF_ERROR(read_pads(p, s->begin, end));
   for (int32_t i = 0; i < x->rank; ++i) {

@@ -33,27 +33,21 @@ static const char *const plane_modes[] = {"nearest", "bilinear"};
 static const char *const roundings[REF_NEAREST_MODE_COUNT] = {
     "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
 
-static int32_t choose(const ref_prepare *p, const char *name, const char *const *words,
-                      int32_t count, const char *otherwise, int32_t *out) {
-  for (*out = 0; *out < count; ++*out)
-    if (ref_attr_is(p->kernel, name, words[*out], otherwise)) return OPS_OK;
-  return ref_refuse(p, "attribute %s: the value is none that the operator has", name);
-}
-
 static int32_t read_rule(ref_prepare *p, int is_plain) {
   resize_state *s = p->state;
   int is_plane = p->kernel->opset < 7;
-  RETURN_IF_ERROR(choose(p, "mode", is_plane ? plane_modes : modes,
-                         is_plane ? 2 : REF_RESIZE_MODE_COUNT, "nearest", &s->rule.mode));
+  RETURN_IF_ERROR(ref_attr_choose(p, "mode", is_plane ? plane_modes : modes,
+                                  is_plane ? 2 : REF_RESIZE_MODE_COUNT, "nearest",
+                                  &s->rule.mode));
   if (is_plain) {
     s->rule.coordinate = REF_ASYMMETRIC;
     s->rule.nearest = REF_FLOOR;
     return OPS_OK;
   }
-  RETURN_IF_ERROR(choose(p, "coordinate_transformation_mode", coordinates, REF_COORDINATE_COUNT,
-                         "half_pixel", &s->rule.coordinate));
-  RETURN_IF_ERROR(choose(p, "nearest_mode", roundings, REF_NEAREST_MODE_COUNT,
-                         "round_prefer_floor", &s->rule.nearest));
+  RETURN_IF_ERROR(ref_attr_choose(p, "coordinate_transformation_mode", coordinates,
+                                  REF_COORDINATE_COUNT, "half_pixel", &s->rule.coordinate));
+  RETURN_IF_ERROR(ref_attr_choose(p, "nearest_mode", roundings, REF_NEAREST_MODE_COUNT,
+                                  "round_prefer_floor", &s->rule.nearest));
   s->rule.antialias = ref_attr_int(p->kernel, "antialias", 0) != 0;
   s->rule.exclude_outside = ref_attr_int(p->kernel, "exclude_outside", 0) != 0;
   s->rule.cubic_a = ref_attr_float(p->kernel, "cubic_coeff_a", -0.75f);
@@ -139,8 +133,11 @@ static int32_t apply_sizes(ref_prepare *p) {
   if (count != s->axis_count)
     return ref_refuse(p, "input sizes: expected %d numbers, one per axis, found %lld",
                       s->axis_count, (long long)count);
-  int larger = ref_attr_is(p->kernel, "keep_aspect_ratio_policy", "not_smaller", "stretch");
-  int smaller = ref_attr_is(p->kernel, "keep_aspect_ratio_policy", "not_larger", "stretch");
+  static const char *const policies[] = {"stretch", "not_smaller", "not_larger"};
+  int32_t policy = 0;
+  RETURN_IF_ERROR(
+      ref_attr_choose(p, "keep_aspect_ratio_policy", policies, 3, "stretch", &policy));
+  int larger = policy == 1, smaller = policy == 2;
   double common = smaller ? INFINITY : 0;
   for (int32_t i = 0; i < s->axis_count; ++i) {
     ref_resize_axis *a = &s->axis[s->axes[i]];

@@ -20,9 +20,7 @@ typedef struct scatter_state {
 } scatter_state;
 
 static int32_t read_reduction(ref_prepare *p, scatter_state *s) {
-  for (s->reduction = 0; s->reduction < REDUCTION_COUNT; ++s->reduction)
-    if (ref_attr_is(p->kernel, "reduction", reductions[s->reduction], "none")) return OPS_OK;
-  return ref_refuse(p, "attribute reduction: expected none, add, mul, max or min");
+  return ref_attr_choose(p, "reduction", reductions, REDUCTION_COUNT, "none", &s->reduction);
 }
 
 static int32_t prepare_elements(ref_prepare *p) {

@@ -17,7 +17,7 @@ typedef struct unary_row {
     const char *name;
     float otherwise;
   } attributes[MAX_PARAMETERS];
-  void (*read)(const ops_kernel *kernel, double *p);  // parameters that are not floats
+  int32_t (*read)(const ref_prepare *p, double *out);  // parameters that are not floats
 } unary_row;
 
 typedef struct unary_state {
@@ -126,20 +126,26 @@ INTEGER(SignNatural, x != 0)
 INTEGER(Shrink, ref_truncate(shrink((double)x, p)))
 INTEGER(ShrinkNatural, ref_truncate(shrink((double)(uint64_t)x, p)))
 
-static void read_gelu(const ops_kernel *kernel, double *p) {
-  p[0] = ref_attr_is(kernel, "approximate", "tanh", "none");
+static int32_t read_gelu(const ref_prepare *p, double *out) {
+  static const char *const words[] = {"none", "tanh"};
+  int32_t chosen = 0;
+  RETURN_IF_ERROR(ref_attr_choose(p, "approximate", words, 2, "none", &chosen));
+  out[0] = chosen;
+  return OPS_OK;
 }
 
-static void read_is_inf(const ops_kernel *kernel, double *p) {
-  p[0] = (double)ref_attr_int(kernel, "detect_positive", 1);
-  p[1] = (double)ref_attr_int(kernel, "detect_negative", 1);
+static int32_t read_is_inf(const ref_prepare *p, double *out) {
+  out[0] = (double)ref_attr_int(p->kernel, "detect_positive", 1);
+  out[1] = (double)ref_attr_int(p->kernel, "detect_negative", 1);
+  return OPS_OK;
 }
 
 // The defaults of opset 1 have fewer digits.
-static void read_selu(const ops_kernel *kernel, double *p) {
-  int is_first = kernel->opset < 6;
-  p[0] = ref_attr_float(kernel, "alpha", is_first ? 1.6732f : 1.67326319217681884765625f);
-  p[1] = ref_attr_float(kernel, "gamma", is_first ? 1.0507f : 1.05070102214813232421875f);
+static int32_t read_selu(const ref_prepare *p, double *out) {
+  int first = p->kernel->opset < 6;
+  out[0] = ref_attr_float(p->kernel, "alpha", first ? 1.6732f : 1.67326319217681884765625f);
+  out[1] = ref_attr_float(p->kernel, "gamma", first ? 1.0507f : 1.05070102214813232421875f);
+  return OPS_OK;
 }
 
 #define ROW(op, ...) [REF_UNARY_##op] = {.real = real_##op, __VA_ARGS__}
@@ -198,7 +204,7 @@ static int32_t prepare(ref_prepare *p) {
   for (int i = 0; i < MAX_PARAMETERS && row->attributes[i].name != NULL; ++i)
     state->parameters[i] =
         ref_attr_float(p->kernel, row->attributes[i].name, row->attributes[i].otherwise);
-  if (row->read != NULL) row->read(p->kernel, state->parameters);
+  if (row->read != NULL) RETURN_IF_ERROR(row->read(p, state->parameters));
   return ref_same_shape(p, 0, 0);
 }
 

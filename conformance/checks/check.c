@@ -45,6 +45,10 @@ static const oc_check kChecks[] = {
     {OC_CHECK_TIME, "The case ends within the time allowed.", OC_POINT_OTHER, NULL, "ERRORS-5"},
     {OC_CHECK_LIFECYCLE, "Opening and closing succeed, and nothing is left behind.",
      OC_POINT_OTHER, NULL, "LIFECYCLE-1 LIFECYCLE-2 NEGOTIATION-6"},
+    {OC_CHECK_NEGOTIATION, "Hosts of other versions are served or refused as the ABI says.",
+     OC_POINT_OTHER, NULL,
+     "NEGOTIATION-1 NEGOTIATION-2 NEGOTIATION-3 NEGOTIATION-4 NEGOTIATION-5 NEGOTIATION-7 "
+     "NEGOTIATION-8"},
     {OC_CHECK_OPERATOR, "Kernels are of operators that exist, in opsets that have them.",
      OC_POINT_OTHER, NULL, "DEFINITIONS-1"},
     {OC_CHECK_REQUIRE, "What a release must support is claimed.", OC_POINT_OTHER, NULL,

@@ -76,6 +76,7 @@ bool oc_check_environment(oc_trial *trial);
 #define OC_CHECK_PROCESS "process"
 #define OC_CHECK_TIME "time"
 #define OC_CHECK_LIFECYCLE "lifecycle"
+#define OC_CHECK_NEGOTIATION "negotiation"
 #define OC_CHECK_OPERATOR "operator"
 #define OC_CHECK_REQUIRE "require"
 #define OC_CHECK_ENVIRONMENT "environment"

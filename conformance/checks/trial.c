@@ -11,6 +11,7 @@
 #include "checks/check.h"
 #include "checks/error_case.h"
 #include "checks/expected.h"
+#include "checks/provider_case.h"
 #include "ops_support/error.h"
 
 // How long a provider that still uses its inputs after the completion gets to show it.
@@ -326,7 +327,9 @@ static void run_trial(oc_bench *bench, uint32_t index, judge_fn judge, oc_result
 }
 
 static void judge_case(oc_trial *trial) {
-  if (trial->item->error) {
+  if (trial->item->provider_case) {
+    oc_provider_case_judge(trial);
+  } else if (trial->item->error) {
     oc_error_case_judge(trial);
   } else {
     judge_node(trial);

@@ -16,9 +16,11 @@
 typedef struct oc_bench {
   oc_target oracle;
   oc_target candidate;
+  oc_target_options candidate_options;  // with which another instance is opened
   oc_beacon *beacon;
   const oc_cases *cases;
   oc_profile_id profile;
+  oc_tier tier;
   oc_environment environment;  // of the thread, before any provider was loaded
 } oc_bench;
 

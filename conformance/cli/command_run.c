@@ -118,6 +118,7 @@ static int32_t save_failing(oc_session *session, ops_error *error) {
   for (size_t i = 0; i < session->report.count; ++i) {
     const oc_result *result = &session->report.results[i];
     if (result->case_index == OC_NO_CASE || !oc_status_is_failure(result->status)) continue;
+    if (session->cases->items[result->case_index].provider_case) continue;  // has no data
     session->selected[count++] = result->case_index;
   }
   if (count == 0) return OPS_OK;

@@ -62,27 +62,36 @@ static void split_options(const oc_options *options, ops_key_value pairs[OC_OPTI
   }
 }
 
-static int32_t open_candidate(const oc_job *job, oc_target *target, ops_error *error) {
+// `pairs` must live as long as the result is used.
+static oc_target_options candidate_options(const oc_job *job,
+                                           ops_key_value pairs[OC_OPTIONS_MAX_LIST]) {
   const oc_options *options = job->options;
-  ops_key_value pairs[OC_OPTIONS_MAX_LIST];
   split_options(options, pairs);
-  const oc_target_options open = {.name = options->provider,
-                                  .provider_dir = job->provider_dir,
-                                  .options = pairs,
-                                  .option_count = options->option_count};
-  return oc_target_open(target, &open, error);
+  return (oc_target_options){.name = options->provider,
+                             .provider_dir = job->provider_dir,
+                             .options = pairs,
+                             .option_count = options->option_count};
 }
+
+// A bench and what its options point to.
+typedef struct bench_state {
+  oc_bench bench;
+  ops_key_value options[OC_OPTIONS_MAX_LIST];
+} bench_state;
 
 static int32_t open_bench(void *context, oc_beacon *beacon, void **out_state,
                           oc_hello *out_hello, ops_error *error) {
   const oc_job *job = context;
-  oc_bench *bench = calloc(1, sizeof *bench);
-  if (!bench) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a bench");
+  bench_state *state = calloc(1, sizeof *state);
+  if (!state) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a bench");
+  oc_bench *bench = &state->bench;
   bench->beacon = beacon;
   bench->cases = job->cases;
   bench->profile = job->options->profile;
+  bench->tier = job->options->tier;
+  bench->candidate_options = candidate_options(job, state->options);
   oc_environment_take(&bench->environment);
-  int32_t status = open_candidate(job, &bench->candidate, error);
+  int32_t status = oc_target_open(&bench->candidate, &bench->candidate_options, error);
   const oc_target_options oracle = {.name = job->oracle, .provider_dir = job->provider_dir};
   if (status == OPS_OK) {
     status = oc_target_open(&bench->oracle, &oracle, error);
@@ -92,7 +101,7 @@ static int32_t open_bench(void *context, oc_beacon *beacon, void **out_state,
   if (status != OPS_OK) {
     oc_target_close(&bench->oracle, NULL);
     oc_target_close(&bench->candidate, NULL);
-    free(bench);
+    free(state);
     return status;
   }
   identify(&bench->candidate, &out_hello->candidate);
@@ -100,23 +109,25 @@ static int32_t open_bench(void *context, oc_beacon *beacon, void **out_state,
   oc_operators_check_provider(bench->candidate.provider, out_hello->stray,
                               sizeof out_hello->stray, out_hello->foreign,
                               sizeof out_hello->foreign);
-  *out_state = bench;
+  *out_state = state;
   return OPS_OK;
 }
 
 static void run_trial(void *state, uint32_t index, oc_result *out_result) {
-  oc_trial_run(state, index, out_result);
+  bench_state *bench = state;
+  oc_trial_run(&bench->bench, index, out_result);
 }
 
 static void run_claim(void *state, uint32_t index, oc_result *out_result) {
-  oc_trial_claim(state, index, out_result);
+  bench_state *bench = state;
+  oc_trial_claim(&bench->bench, index, out_result);
 }
 
 static int32_t close_bench(void *state, ops_error *error) {
-  oc_bench *bench = state;
-  const int32_t status = oc_target_close(&bench->candidate, error);
-  oc_target_close(&bench->oracle, NULL);
-  free(bench);
+  bench_state *open = state;
+  const int32_t status = oc_target_close(&open->bench.candidate, error);
+  oc_target_close(&open->bench.oracle, NULL);
+  free(open);
   return status;
 }
 
@@ -175,7 +186,9 @@ static int32_t look_at_providers(const oc_job *job, oc_hello *out_hello, bool *o
   oc_target candidate = {0}, oracle = {0};
   const oc_target_options oracle_options = {.name = job->oracle,
                                             .provider_dir = job->provider_dir};
-  int32_t status = open_candidate(job, &candidate, error);
+  ops_key_value pairs[OC_OPTIONS_MAX_LIST];
+  const oc_target_options candidate_option = candidate_options(job, pairs);
+  int32_t status = oc_target_open(&candidate, &candidate_option, error);
   if (status == OPS_OK) {
     status = oc_target_open(&oracle, &oracle_options, error);
     if (status != OPS_OK) ops_error_prefix(error, "the provider behind it");

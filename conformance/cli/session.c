@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "checks/provider_case.h"
 #include "cli/operators.h"
 #include "ops_support/error.h"
 #include "report/file.h"
@@ -96,6 +97,14 @@ static int32_t gather_suite(oc_session *session, ops_error *error) {
   return select_cases(session, error);
 }
 
+// Cases about the provider as a whole belong to a run over all operators that asks whether it
+// is right; with one operator alone it is not the provider that is asked about.
+static bool wants_provider_cases(const oc_options *options) {
+  const bool judges =
+      options->mode == OC_MODE_CORRECTNESS || options->mode == OC_MODE_LIST_CASES;
+  return judges && !options->op && !options->bake;
+}
+
 int32_t oc_session_gather(oc_session *session, ops_error *error) {
   const oc_options *options = &session->options;
   OPS_RETURN_IF_ERROR(oc_report_files_probe(&options->reports, error));
@@ -112,6 +121,9 @@ int32_t oc_session_gather(oc_session *session, ops_error *error) {
   const oc_cases_options cases = {
       .seed = options->seed, .tier = options->tier, .op = options->op};
   OPS_RETURN_IF_ERROR(oc_cases_create(session->contracts, &cases, &session->made_cases, error));
+  if (wants_provider_cases(options)) {
+    OPS_RETURN_IF_ERROR(oc_provider_cases_append(session->made_cases, error));
+  }
   session->cases = session->made_cases;
   return select_cases(session, error);
 }

@@ -121,10 +121,26 @@ static int compare_results(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
+// Whether an operator was selected and none passed: that the cases about the provider as a
+// whole pass is then worth nothing.
+static bool no_operator_passed(const oc_report *report) {
+  size_t operators = 0;
+  for (size_t i = 0; i < report->count; ++i) {
+    const oc_case *item = oc_report_case(report, &report->results[i]);
+    if (!item || item->provider_case) continue;
+    if (report->results[i].status == OC_STATUS_PASS) return false;
+    ++operators;
+  }
+  return operators > 0;
+}
+
 void oc_report_close(oc_report *report, double seconds) {
   qsort(report->results, report->count, sizeof *report->results, compare_results);
   report->seconds = seconds;
   report->exit_code = oc_exit_code(report->counts, report->selected, false);
+  if (report->exit_code == OC_EXIT_CONFORMANT && no_operator_passed(report)) {
+    report->exit_code = OC_EXIT_INCOMPLETE;
+  }
 }
 
 bool oc_status_is_failure(int32_t status) {
@@ -204,6 +220,8 @@ char *oc_report_repeat(const oc_report *report, const oc_result *result) {
   for (size_t i = 0; i < setup->disabled_pass_count; ++i) {
     put_option(stream, "disable-pass", setup->disabled_passes[i]);
   }
+  // Which checks a case is put to depends on the tier, too.
+  if (!setup->onnx_tests) put_option(stream, "tier", oc_tier_name(setup->tier));
   fprintf(stream, " --timeout %g", setup->timeout);
   if (!setup->onnx_tests) fprintf(stream, " --seed %" PRIu64, setup->seed);
   if (result->case_index != OC_NO_CASE) {

@@ -182,7 +182,7 @@ static void test_json(void **unused) {
   assert_string_equal(cJSON_GetObjectItem(second, "error")->valuestring, "inf");
   assert_string_equal(cJSON_GetObjectItem(second, "repeat")->valuestring,
                       "opsconform --provider './a b.so' --contracts c "
-                      "--option 'fault=it'\\''s' --timeout 10 --seed 9 "
+                      "--option 'fault=it'\\''s' --tier merge --timeout 10 --seed 9 "
                       "--filter Relu-14/float/8/uniform");
   cJSON_Delete(root);
   free(text);

@@ -5,6 +5,7 @@
 // 10.2.3 (MXCSR); Arm ARM, FPCR.
 #include "runner/environment.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,5 +104,14 @@ uint64_t oc_environment_threads(void) {
   if (!file) return 0;
   while (fgets(line, sizeof line, file) && sscanf(line, "Threads: %llu", &count) != 1) continue;
   fclose(file);
+  return count;
+}
+
+uint64_t oc_environment_files(void) {
+  uint64_t count = 0;
+  DIR *folder = opendir("/proc/self/fd");
+  if (!folder) return 0;
+  while (readdir(folder)) ++count;
+  closedir(folder);
   return count;
 }

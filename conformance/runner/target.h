@@ -12,6 +12,8 @@
 #include "loader/library.h"
 
 #define OC_TARGET_STREAMS 2
+// What this host offers in the query.
+#define OC_TARGET_FEATURES (OPS_FEATURE_STREAMS | OPS_FEATURE_VALUES)
 
 typedef struct oc_target {
   ops_library *library;

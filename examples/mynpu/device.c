@@ -8,6 +8,7 @@
 //   ops           operators to claim, "Add,Mul" (default all), to share a graph among devices
 #include <ops_support/error.h>
 #include <ops_support/node.h>
+#include <ops_support/provider.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ static int32_t apply_option(ops_instance *instance, ops_key_value option, ops_er
 static int32_t instance_create(const ops_host_api *api, ops_host *host,
                                const ops_key_value *options, uint64_t option_count,
                                ops_instance **out_instance, ops_error *error) {
+  OPS_RETURN_IF_ERROR(ops_table_check(api, sizeof *api, "host table", error));
   ops_instance *instance = calloc(1, sizeof *instance);
   if (!instance)
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for an instance");

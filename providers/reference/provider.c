@@ -77,6 +77,10 @@ static int32_t read_options(const ops_key_value *options, uint64_t count, ref_no
 static int32_t instance_create(const ops_host_api *api, ops_host *host,
                                const ops_key_value *options, uint64_t option_count,
                                ops_instance **out_instance, ops_error *error) {
+  if (api->struct_size < sizeof *api)
+    return ref_error(error, OPS_ERROR_UNSUPPORTED_VERSION,
+                     "reference: the host's table has %llu bytes, expected at least %zu",
+                     (unsigned long long)api->struct_size, sizeof *api);
   ref_noise noise = {0, 0};
   RETURN_IF_ERROR(read_options(options, option_count, &noise, error));
   ops_instance *instance = api->allocate(host, sizeof *instance, 64);

@@ -63,6 +63,17 @@ static void options_and_indices_are_refused(void **state) {
   assert_int_equal(kApi->destroy(instance, &error), OPS_OK);
 }
 
+static void short_host_tables_are_refused(void **state) {
+  (void)state;
+  ops_error error = OPS_ERROR_INIT;
+  ops_instance *instance = NULL;
+  const ops_host_api table = {.struct_size = 16};
+  assert_int_equal(kApi->create(&table, NULL, NULL, 0, &instance, &error),
+                   OPS_ERROR_UNSUPPORTED_VERSION);
+  assert_non_null(strstr(error.message, "host table: struct_size is 16"));
+  assert_null(instance);
+}
+
 static void info_describes_the_host(void **state) {
   (void)state;
   ops_error error = OPS_ERROR_INIT;
@@ -107,6 +118,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(objects_are_destroyed_in_order),
       cmocka_unit_test(options_and_indices_are_refused),
+      cmocka_unit_test(short_host_tables_are_refused),
       cmocka_unit_test(info_describes_the_host),
       cmocka_unit_test(devices_are_counted_by_many_threads),
   };

@@ -3,12 +3,14 @@
 // The instance of a provider with one device. See host_instance.h.
 #include <ops_support/error.h>
 #include <ops_support/host_instance.h>
+#include <ops_support/provider.h>
 #include <stdlib.h>
 
 int32_t ops_host_instance_create(const ops_host_api *api, ops_host *host,
                                  const ops_key_value *options, uint64_t option_count,
                                  ops_instance **out_instance, ops_error *error) {
   *out_instance = NULL;
+  OPS_RETURN_IF_ERROR(ops_table_check(api, sizeof *api, "host table", error));
   if (option_count)
     return ops_error_set_cause(error, OPS_ERROR_INVALID_ARGUMENT, OPS_CAUSE_UNKNOWN_OPTION,
                                "option '%.*s': this provider takes no options",

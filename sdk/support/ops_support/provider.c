@@ -5,16 +5,22 @@
 #include <ops_support/provider.h>
 #include <string.h>
 
+int32_t ops_table_check(const void *table, uint64_t known_size, const char *what,
+                        ops_error *error) {
+  uint64_t size;
+  memcpy(&size, table, sizeof size);
+  if (size >= known_size) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_UNSUPPORTED_VERSION,
+                       "%s: struct_size is %llu, expected at least %llu; the caller was built "
+                       "against an older SDK: rebuild it",
+                       what, (unsigned long long)size, (unsigned long long)known_size);
+}
+
 int32_t ops_input_struct_check(const void *input, uint64_t known_size, const char *what,
                                ops_error *error) {
   uint64_t size;
   memcpy(&size, input, sizeof size);
-  if (size < known_size)
-    return ops_error_set(
-        error, OPS_ERROR_UNSUPPORTED_VERSION,
-        "%s: struct_size is %llu, expected at least %llu; the caller was built "
-        "against an older SDK: rebuild it",
-        what, (unsigned long long)size, (unsigned long long)known_size);
+  OPS_RETURN_IF_ERROR(ops_table_check(input, known_size, what, error));
   const unsigned char *bytes = input;
   for (uint64_t i = known_size; i < size; ++i)
     if (bytes[i] != 0)

@@ -36,6 +36,11 @@ int32_t ops_provider_answer(const ops_provider *provider, uint64_t offered, uint
                             uint32_t sanitizer, const ops_query_request *request,
                             ops_query_reply *reply, ops_error *error);
 
+// Checks a function table or an output struct of the other side against the size this side
+// knows: smaller is UNSUPPORTED_VERSION; a tail is not looked at.
+int32_t ops_table_check(const void *table, uint64_t known_size, const char *what,
+                        ops_error *error);
+
 // Checks an input struct against the size this side knows: smaller is UNSUPPORTED_VERSION, and
 // so is a larger one whose unknown tail is not all zero. `what` names the struct in the
 // message.

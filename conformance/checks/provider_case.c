@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of cases about a provider as a whole, and what they share.
+#include "checks/provider_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/check.h"
+#include "ops_support/error.h"
+
+static const oc_provider_case kCases[] = {
+    {OC_CHECK_NEGOTIATION, "pure",
+     "The query starts no thread, opens no file, allocates nothing and repeats its answer.",
+     oc_negotiation_pure},
+    {OC_CHECK_NEGOTIATION, "version_range", "A version is chosen inside the range offered.",
+     oc_negotiation_range},
+    {OC_CHECK_NEGOTIATION, "newer_major",
+     "A host of a newer major version is refused, and told what the provider speaks.",
+     oc_negotiation_newer},
+    {OC_CHECK_NEGOTIATION, "older_minor",
+     "A host of an older version is refused, and told what the provider speaks.",
+     oc_negotiation_older},
+    {OC_CHECK_NEGOTIATION, "magic", "A request without the magic number is refused.",
+     oc_negotiation_magic},
+    {OC_CHECK_NEGOTIATION, "request_truncated",
+     "A request shorter than the first version's is refused, and not read beyond its size.",
+     oc_negotiation_request_truncated},
+    {OC_CHECK_NEGOTIATION, "request_oversized",
+     "A longer request whose unknown tail is zero is accepted.",
+     oc_negotiation_request_oversized},
+    {OC_CHECK_NEGOTIATION, "request_newer",
+     "A longer request whose unknown tail is used is refused.", oc_negotiation_request_newer},
+    {OC_CHECK_NEGOTIATION, "reply_truncated",
+     "Nothing is written behind a reply that is shorter.", oc_negotiation_reply_truncated},
+    {OC_CHECK_NEGOTIATION, "reply_oversized",
+     "A longer reply is accepted, and its unknown tail left alone.",
+     oc_negotiation_reply_oversized},
+    {OC_CHECK_NEGOTIATION, "no_features",
+     "A host that offers no feature is served, or told which features are needed.",
+     oc_negotiation_features},
+    {OC_CHECK_NEGOTIATION, "null_error", "A refusal without an error record is a refusal.",
+     oc_negotiation_null_error},
+    {OC_CHECK_NEGOTIATION, "unknown_extension", "An unknown extension is answered with NULL.",
+     oc_negotiation_extension},
+    {OC_CHECK_NEGOTIATION, "host_truncated",
+     "A host table without the slots of the version spoken is refused.",
+     oc_negotiation_host_truncated},
+    {OC_CHECK_NEGOTIATION, "host_oversized",
+     "A host table with an unknown tail is accepted, and the tail not looked at.",
+     oc_negotiation_host_oversized},
+};
+
+#define CASE_COUNT (sizeof kCases / sizeof *kCases)
+
+const oc_provider_case *oc_provider_cases(size_t *out_count) {
+  *out_count = CASE_COUNT;
+  return kCases;
+}
+
+// Stands where other cases have the contract of their operator.
+static const oc_contract kContract = {
+    .file = "provider", .op = "provider", .domain = "ai.onnx", .since = 1};
+
+int32_t oc_provider_cases_append(oc_cases *cases, ops_error *error) {
+  oc_case *items = realloc(cases->items, (cases->count + CASE_COUNT) * sizeof *items);
+  if (!items) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for cases");
+  cases->items = items;
+  for (size_t i = 0; i < CASE_COUNT; ++i) {
+    char *id = oc_arena_alloc(cases->arena, OC_CASE_MAX_ID, 1);
+    if (!id) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for cases");
+    snprintf(id, OC_CASE_MAX_ID, "provider/%s/%s", kCases[i].check, kCases[i].name);
+    items[cases->count++] =
+        (oc_case){.id = id, .contract = &kContract, .provider_case = (uint32_t)i + 1};
+  }
+  return OPS_OK;
+}
+
+const oc_provider_case *oc_provider_case_of(const oc_trial *trial) {
+  return &kCases[trial->item->provider_case - 1];
+}
+
+void oc_provider_case_judge(oc_trial *trial) {
+  oc_beacon_phase(trial->bench->beacon, OC_PHASE_OPEN);
+  if (oc_provider_case_of(trial)->run(trial)) trial->result->status = OC_STATUS_PASS;
+}
+
+// ---- What the cases share -------------------------------------------------------------------
+
+bool oc_provider_open(oc_trial *trial, oc_target *target) {
+  ops_error error = OPS_ERROR_INIT;
+  const int32_t status = oc_target_open(target, &trial->bench->candidate_options, &error);
+  return status == OPS_OK ||
+         oc_provider_fails(trial, "opening another instance ends with %s: %.500s",
+                           ops_status_name(status), error.message);
+}
+
+bool oc_provider_close(oc_trial *trial, oc_target *target) {
+  ops_error error = OPS_ERROR_INIT;
+  const int32_t status = oc_target_close(target, &error);
+  return status == OPS_OK ||
+         oc_provider_fails(trial, "closing the instance ends with %s: %.500s",
+                           ops_status_name(status), error.message);
+}
+
+bool oc_provider_expect(oc_trial *trial, const char *call, int32_t status, int32_t expected,
+                        const ops_error *error) {
+  if (status != expected) {
+    return oc_provider_fails(trial, "%s: expected %s, found %s: %.400s", call,
+                             ops_status_name(expected), ops_status_name(status),
+                             status == OPS_OK ? "no error" : error->message);
+  }
+  if (status == OPS_OK || (error->code == status && error->message_size > 0)) return true;
+  return oc_provider_fails(
+      trial,
+      "%s: answers %s but leaves the error record with code %d and %u bytes "
+      "of message; expected the code and a message",
+      call, ops_status_name(status), error->code, error->message_size);
+}

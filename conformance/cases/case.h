@@ -32,8 +32,8 @@ typedef struct oc_case {
   const oc_row_input *inputs;  // per input of the contract, changes of `error` applied
   const oc_value *attributes;  // per attribute: a value, ABSENT or NONE (the default holds)
   oc_fill fill;
-  // Not 0: no node, but a case about the provider as a whole (checks/provider_case.h); it has an
-  // id and a contract that names it, nothing else.
+  // Not 0: no node, but a case about the provider as a whole (checks/provider_case.h); it has
+  // an id and a contract that names it, nothing else.
   uint32_t provider_case;
 } oc_case;
 

@@ -4,7 +4,6 @@
 // versions. Structs that cross lie at the end of a guarded region of exactly the size that they
 // state, so that a byte read or written too far is seen.
 #include <dlfcn.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,16 +67,17 @@ bool oc_negotiation_pure(oc_trial *trial) {
   ask(&talk);  // whatever the loader resolves late
   const ops_query_reply first = talk.reply;
   const uint64_t threads = oc_environment_threads(), files = oc_environment_files();
-  const size_t before = mallinfo2().uordblks;
+  const uint64_t before = oc_environment_heap();
   ask(&talk);
-  const size_t after = mallinfo2().uordblks;
+  const uint64_t after = oc_environment_heap();
   bool good = expect_served(&talk, "the query");
   if (good && memcmp(&first, &talk.reply, sizeof first) != 0) {
     good = oc_provider_fails(trial, "asked twice, the query answers differently");
   } else if (good && (oc_environment_threads() > threads || oc_environment_files() > files)) {
     good = oc_provider_fails(trial, "the query started a thread or left a file open");
   } else if (good && after > before) {
-    good = oc_provider_fails(trial, "the query allocated %zu bytes", after - before);
+    good = oc_provider_fails(trial, "the query allocated %llu bytes",
+                             (unsigned long long)(after - before));
   }
   return end(&talk, good);
 }

@@ -6,6 +6,7 @@
 #include "runner/environment.h"
 
 #include <dirent.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,4 +115,9 @@ uint64_t oc_environment_files(void) {
   while (readdir(folder)) ++count;
   closedir(folder);
   return count;
+}
+
+uint64_t oc_environment_heap(void) {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
 }

@@ -22,6 +22,8 @@ void oc_environment_take(oc_environment *environment);
 const char *oc_environment_restore(const oc_environment *before);
 
 uint64_t oc_environment_threads(void);  // of the process, 0: unknown
-uint64_t oc_environment_files(void);    // descriptors that are open, 0: unknown
+// Bytes that malloc has given out in this process; 0: unknown (other allocators, sanitizers).
+uint64_t oc_environment_heap(void);
+uint64_t oc_environment_files(void);  // descriptors that are open, 0: unknown
 
 #endif  // OC_RUNNER_ENVIRONMENT_H_

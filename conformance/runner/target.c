@@ -104,9 +104,8 @@ static int32_t open_device(oc_target *target, const oc_target_options *options,
 // Loading runs constructors and the query, which start no threads.
 static int32_t load(oc_target *target, const oc_target_options *options, ops_error *error) {
   const uint64_t threads = oc_environment_threads();
-  const ops_library_options library_options = {
-      .offered_features = OC_TARGET_FEATURES,
-      .provider_dir = options->provider_dir};
+  const ops_library_options library_options = {.offered_features = OC_TARGET_FEATURES,
+                                               .provider_dir = options->provider_dir};
   OPS_RETURN_IF_ERROR(
       ops_library_open(options->name, &library_options, &target->library, error));
   const bool started = threads > 0 && oc_environment_threads() > threads;

@@ -44,3 +44,6 @@ foreach(provider IN ITEMS reference cpu opencl cuda)
 endforeach()
 install(DIRECTORY contracts/ DESTINATION "${OPS_INSTALL_CONTRACTS}" COMPONENT Tools
         FILES_MATCHING PATTERN "*.yaml" PATTERN "*.md")
+# What states the reports of opsconform.
+install(FILES conformance/report/report.schema.json conformance/report/junit.xsd
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/ops" COMPONENT Tools)

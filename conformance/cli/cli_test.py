@@ -84,7 +84,7 @@ class Tests:
                       ["--mode", "perf"], ["--baseline", "f"], ["--validate"],
                       ["--update-baseline"], ["--against", "l"], ["--model", "m"],
                       ["--on-hang", "c"],
-                      ["--report", "html:f"], ["--report", "md:f"],
+                      
                       ["merge"]):
             self.expect(["--provider", self.library, *words], 4,
                         "not available in this version")

@@ -219,7 +219,8 @@ static const oc_option_row kOptions[] = {
     {"jobs", "N", "worker processes at once; one per core else", read_jobs, false},
     {"timeout", "S", "seconds for one case; 10 else", read_timeout, false},
     {"report", "FORMAT:FILE",
-     "write a report, json:FILE, junit:FILE or csv:FILE; may be repeated", read_report, true},
+     "write a report, json:, junit:, csv:, md: or html: and the file; may be repeated",
+     read_report, true},
     {"save-failing", "DIR",
      "store each case that failed below DIR as a model with inputs and expected outputs",
      read_save_failing, false},
@@ -384,7 +385,7 @@ void oc_options_help(FILE *stream) {
     if (!kOptions[i].read) fprintf(stream, "--%s ", kOptions[i].name);
   }
   fputs(
-      "--tier exhaustive --mode perf --report md:|html:\n"
+      "--tier exhaustive --mode perf\n"
       "  commands merge, compare, certify, verify-bundle\n",
       stream);
 }

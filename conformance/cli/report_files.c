@@ -26,16 +26,11 @@ static size_t find_format(const char *text, const char **out_path) {
 
 int32_t oc_report_files_read(oc_report_files *files, const char *name, const char *text,
                              ops_error *error) {
-  static const char *const later[] = {"md:", "html:"};
-  for (size_t i = 0; i < sizeof later / sizeof *later; ++i) {
-    if (strncmp(text, later[i], strlen(later[i])) == 0) {
-      return oc_option_absent(name, text, error);
-    }
-  }
   const char *path = "";
   const size_t format = find_format(text, &path);
   if (!path[0] || files->count == OC_REPORT_FILES_MAX) {
-    return oc_option_bad(name, text, "json:FILE, junit:FILE or csv:FILE", error);
+    return oc_option_bad(name, text, "json:FILE, junit:FILE, csv:FILE, md:FILE or html:FILE",
+                         error);
   }
   for (size_t i = 0; i < files->count; ++i) {
     if (strcmp(files->items[i].path, path) != 0) continue;

@@ -11,6 +11,7 @@
 
 #include "cases/element.h"
 #include "report/details.h"
+#include "report/digest.h"
 
 #define MAX_DETAILED_FAILURES 50
 #define UPDATE_SECONDS 0.1
@@ -134,34 +135,6 @@ void oc_console_result(oc_console *console, const oc_report *report, const oc_re
 
 // ---- The end --------------------------------------------------------------------------------
 
-typedef struct op_sums {
-  char name[128];
-  uint64_t counts[OC_STATUS_COUNT];
-  uint64_t total;
-  double seconds;
-} op_sums;
-
-// The sums of the results from `begin` that belong to one operator; returns their end.
-static size_t sum_operator(const oc_report *report, size_t begin, op_sums *sums) {
-  memset(sums, 0, sizeof *sums);
-  const oc_case *items = report->cases->items;
-  const oc_contract *contract = items[report->results[begin].case_index].contract;
-  oc_case_op_name(contract, sums->name, sizeof sums->name);
-  size_t end = begin;
-  for (; end < report->count; ++end) {
-    const oc_result *result = &report->results[end];
-    if (result->case_index == OC_NO_CASE) break;
-    const oc_contract *other = items[result->case_index].contract;
-    if (strcmp(other->op, contract->op) != 0 || strcmp(other->domain, contract->domain) != 0) {
-      break;
-    }
-    ++sums->counts[result->status];
-    ++sums->total;
-    sums->seconds += result->seconds;
-  }
-  return end;
-}
-
 static void put_counts(FILE *stream, const uint64_t counts[OC_STATUS_COUNT]) {
   const char *comma = "";
   for (int32_t status = 0; status < OC_STATUS_COUNT; ++status) {
@@ -171,15 +144,23 @@ static void put_counts(FILE *stream, const uint64_t counts[OC_STATUS_COUNT]) {
   }
 }
 
+static uint64_t sum_counts(const uint64_t counts[OC_STATUS_COUNT]) {
+  uint64_t sum = 0;
+  for (int32_t status = 0; status < OC_STATUS_COUNT; ++status) sum += counts[status];
+  return sum;
+}
+
 static void put_operators(FILE *stream, const oc_report *report) {
-  for (size_t i = 0; i < report->count;) {
-    if (report->results[i].case_index == OC_NO_CASE) break;
-    op_sums sums;
-    i = sum_operator(report, i, &sums);
-    fprintf(stream, "  %-28s %6" PRIu64 "  %7.2f s  ", sums.name, sums.total, sums.seconds);
-    put_counts(stream, sums.counts);
+  oc_digest digest;
+  if (oc_digest_init(&digest, report, NULL) != OPS_OK) return;
+  for (size_t i = 0; i < digest.count; ++i) {
+    const oc_digest_op *op = &digest.ops[i];
+    fprintf(stream, "  %-28s %6" PRIu64 "  %7.2f s  ", op->name, sum_counts(op->counts),
+            op->seconds);
+    put_counts(stream, op->counts);
     fputc('\n', stream);
   }
+  oc_digest_finish(&digest);
 }
 
 // How many nodes each provider ran.
@@ -235,23 +216,25 @@ static void put_support_row(FILE *stream, const char *op, const support_cell *ce
   if (reason) fprintf(stream, "  %-28s %-12s %s\n", "", "e.g.", reason);
 }
 
-void oc_console_support(FILE *stream, const oc_report *report) {
-  fputs("operator                       type         cases claimed\n", stream);
-  for (size_t i = 0; i < report->count;) {
-    if (report->results[i].case_index == OC_NO_CASE) break;
-    op_sums sums;
-    support_cell cells[OPS_TYPE_COUNT] = {{0, 0}};
-    const char *reason = NULL;
-    const size_t end = sum_operator(report, i, &sums);
-    for (; i < end; ++i) {
-      const oc_result *result = &report->results[i];
-      support_cell *cell = &cells[oc_case_main_type(&report->cases->items[result->case_index])];
-      ++cell->asked;
-      if (result->status == OC_STATUS_PASS) ++cell->claimed;
-      if (result->status != OC_STATUS_PASS && !reason) reason = result->message;
-    }
-    put_support_row(stream, sums.name, cells, reason);
+static void put_support_op(FILE *stream, const oc_report *report, const oc_digest_op *op) {
+  support_cell cells[OPS_TYPE_COUNT] = {{0, 0}};
+  const char *reason = NULL;
+  for (size_t i = op->begin; i < op->end; ++i) {
+    const oc_result *result = &report->results[i];
+    support_cell *cell = &cells[oc_case_main_type(oc_report_case(report, result))];
+    ++cell->asked;
+    if (result->status == OC_STATUS_PASS) ++cell->claimed;
+    if (result->status != OC_STATUS_PASS && !reason) reason = result->message;
   }
+  put_support_row(stream, op->name, cells, reason);
+}
+
+void oc_console_support(FILE *stream, const oc_report *report) {
+  oc_digest digest;
+  if (oc_digest_init(&digest, report, NULL) != OPS_OK) return;
+  fputs("operator                       type         cases claimed\n", stream);
+  for (size_t i = 0; i < digest.count; ++i) put_support_op(stream, report, &digest.ops[i]);
+  oc_digest_finish(&digest);
   fprintf(stream, "\n%" PRIu64 " of %zu cases are claimed\n", report->counts[OC_STATUS_PASS],
           report->count);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cases/element.h"
+#include "report/digest.h"
 #include "report/escape.h"
 #include "report/format.h"
 
@@ -41,9 +42,12 @@ static void put_foreign(csv_row *row, const char *text) {
 
 static void put_head(csv_row *row) {
   static const char *const names[] = {
-      "id",    "op",       "type",    "status",   "check",   "metric", "error",
-      "limit", "output",   "element", "expected", "got",     "inputs", "implementation",
-      "phase", "attempts", "seconds", "seed",     "message", "repeat"};
+      "id",       "op",        "type",      "status",         "check",
+      "metric",   "error",     "limit",     "output",         "element",
+      "expected", "got",       "inputs",    "implementation", "phase",
+      "attempts", "seconds",   "seed",      "message",        "repeat",
+      "verdict",  "stage",     "median_ms", "p95_ms",         "yardstick_median_ms",
+      "ratio",    "ratio_low", "ratio_high"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) put(row, names[i]);
   end(row);
 }
@@ -54,7 +58,24 @@ static void put_identity(csv_row *row, const oc_report *report, const oc_result 
   if (item) oc_case_op_name(item->contract, op, sizeof op);
   put(row, oc_report_id(report, result));
   put(row, op);
-  put(row, item && !report->setup.onnx_tests ? oc_element_name(oc_case_main_type(item)) : "");
+  const int32_t type = oc_report_type(report, result);
+  put(row, type ? oc_element_name(type) : "");
+}
+
+// The last columns: empty for a case that was not timed.
+static void put_performance(csv_row *row, const oc_perf_point *point) {
+  static const oc_perf_point none;
+  const oc_perf_point *at = point ? point : &none;
+  const oc_perf_times *own = &at->candidate.times[OC_PERF_WARM];
+  const oc_perf_times *other = &at->yardstick.times[OC_PERF_WARM];
+  put(row, point ? oc_perf_verdict_name(point->verdict) : "");
+  put_if(row, point != NULL, "%.0f", at->stage);
+  put_if(row, own->samples > 0, "%.9g", own->median_ms);
+  put_if(row, own->samples > 0, "%.9g", own->p95_ms);
+  put_if(row, other->samples > 0, "%.9g", other->median_ms);
+  put_if(row, at->ratio.given, "%.9g", at->ratio.value);
+  put_if(row, at->ratio.given, "%.9g", at->ratio.low);
+  put_if(row, at->ratio.given, "%.9g", at->ratio.high);
 }
 
 static void put_result(csv_row *row, const oc_report *report, const oc_result *result) {
@@ -80,6 +101,7 @@ static void put_result(csv_row *row, const oc_report *report, const oc_result *r
   put(row, seed);
   put_foreign(row, result->message);
   put(row, repeat ? repeat : "");
+  put_performance(row, oc_report_point(report, result));
   end(row);
   free(repeat);
 }

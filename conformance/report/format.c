@@ -11,9 +11,9 @@
 typedef void (*write_fn)(FILE *stream, const oc_report *report);
 
 static const write_fn kWriters[OC_FORMAT_COUNT] = {
-    [OC_FORMAT_JSON] = oc_write_json,
-    [OC_FORMAT_JUNIT] = oc_write_junit,
-    [OC_FORMAT_CSV] = oc_write_csv,
+    [OC_FORMAT_JSON] = oc_write_json, [OC_FORMAT_JUNIT] = oc_write_junit,
+    [OC_FORMAT_CSV] = oc_write_csv,   [OC_FORMAT_MARKDOWN] = oc_write_markdown,
+    [OC_FORMAT_HTML] = oc_write_html,
 };
 
 int32_t oc_format_print(oc_format format, const oc_report *report, char **out_text,

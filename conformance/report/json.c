@@ -10,6 +10,7 @@
 #include "checks/check.h"
 #include "report/format.h"
 #include "report/json_out.h"
+#include "report/json_perf.h"
 
 #define LINES 2  // depth: a case is one line
 
@@ -174,7 +175,8 @@ static void put_origin(oc_json_out *json, const oc_report *report, const oc_resu
   oc_case_op_name(item->contract, op, sizeof op);
   oc_json_out_text(json, "op", op);
   if (report->nodes) return;
-  oc_json_out_text(json, "type", oc_element_name(oc_case_main_type(item)));
+  const int32_t type = oc_report_type(report, result);
+  if (type) oc_json_out_text(json, "type", oc_element_name(type));
   oc_json_out_seed(json, "seed", item->seed);
 }
 
@@ -227,6 +229,7 @@ void oc_write_json(FILE *stream, const oc_report *report) {
   put_identity(&json, "oracle", &report->hello.oracle, report->oracle_hash);
   put_checks(&json, &sets);
   if (report->nodes) put_sums(&json, report->nodes->items, report->nodes->count);
+  if (report->performance) oc_json_put_performance(&json, report->performance);
   oc_json_out_open(&json, "cases", '[');
   for (size_t i = 0; i < report->count; ++i) {
     put_case(&json, report, &sets, &report->results[i]);

@@ -69,13 +69,16 @@ typedef struct suite_sums {
   double seconds;
 } suite_sums;
 
-static void add_outcome(suite_sums *sums, const oc_result *result) {
-  const outcome_row *outcome = &kOutcomes[result->status];
+static void add_row(suite_sums *sums, const outcome_row *outcome, double seconds) {
   ++sums->tests;
   sums->failures += (size_t)outcome->in_failures;
   sums->errors += (size_t)outcome->in_errors;
   sums->skipped += (size_t)outcome->in_skipped;
-  sums->seconds += result->seconds;
+  sums->seconds += seconds;
+}
+
+static void add_outcome(suite_sums *sums, const oc_result *result) {
+  add_row(sums, &kOutcomes[result->status], result->seconds);
 }
 
 static void put_sums(FILE *stream, const suite_sums *sums) {
@@ -99,8 +102,54 @@ static size_t suite_end(const oc_report *report, size_t begin, char *suite, size
   return end;
 }
 
-void oc_write_junit(FILE *stream, const oc_report *report) {
+// Points that were timed are test cases of a suite of their own.
+static const outcome_row kPerformance[OC_PERF_VERDICT_COUNT] = {
+    [OC_PERF_UNMEASURED] = {"skipped", 0, 0, 1},
+    [OC_PERF_REGRESSION] = {"failure", 1, 0, 0},
+    [OC_PERF_OVER_BUDGET] = {"failure", 1, 0, 0},
+    [OC_PERF_INCONCLUSIVE] = {"error", 0, 1, 0}};
+
+static void put_point(FILE *stream, const oc_perf_point *point) {
+  const outcome_row *outcome = &kPerformance[point->verdict];
+  fputs("    <testcase classname=\"performance\"", stream);
+  oc_put_xml_attribute(stream, "name", point->id);
+  fprintf(stream, " time=\"%.6f\"", point->candidate.times[OC_PERF_WARM].median_ms * 1e-3);
+  if (outcome->element) {
+    fprintf(stream, "><%s", outcome->element);
+    if (!outcome->in_skipped) {
+      oc_put_xml_attribute(stream, "type", oc_perf_verdict_name(point->verdict));
+    }
+    oc_put_xml_attribute(stream, "message", point->reason);
+    fputs("/></testcase>\n", stream);
+  } else {
+    fputs("/>\n", stream);
+  }
+}
+
+static suite_sums sum_performance(const oc_perf_results *results) {
   suite_sums sums = {0};
+  for (size_t i = 0; results && i < results->count; ++i) {
+    const outcome_row *outcome = &kPerformance[results->points[i].verdict];
+    add_row(&sums, outcome, results->points[i].candidate.times[OC_PERF_WARM].median_ms * 1e-3);
+  }
+  return sums;
+}
+
+static void put_performance(FILE *stream, const oc_report *report) {
+  const suite_sums sums = sum_performance(report->performance);
+  if (!report->performance) return;
+  fputs("  <testsuite name=\"performance\"", stream);
+  oc_put_xml_attribute(stream, "timestamp", report->started);
+  put_sums(stream, &sums);
+  fputs(">\n", stream);
+  for (size_t i = 0; i < report->performance->count; ++i) {
+    put_point(stream, &report->performance->points[i]);
+  }
+  fputs("  </testsuite>\n", stream);
+}
+
+void oc_write_junit(FILE *stream, const oc_report *report) {
+  suite_sums sums = sum_performance(report->performance);
   for (size_t i = 0; i < report->count; ++i) add_outcome(&sums, &report->results[i]);
   fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"opsconform\"", stream);
   put_sums(stream, &sums);
@@ -117,5 +166,6 @@ void oc_write_junit(FILE *stream, const oc_report *report) {
     fputs("  </testsuite>\n", stream);
     begin = end;
   }
+  put_performance(stream, report);
   fputs("</testsuites>\n", stream);
 }

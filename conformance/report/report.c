@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cases/array.h"
+#include "cases/element.h"
 #include "checks/check.h"
 #include "ops_support/error.h"
 #include "report/escape.h"
@@ -182,6 +183,12 @@ const oc_case *oc_report_case(const oc_report *report, const oc_result *result) 
 const char *oc_report_clauses(const oc_result *result) {
   const oc_check *check = oc_checks_find(result->check);
   return check ? check->clauses : NULL;
+}
+
+int32_t oc_report_type(const oc_report *report, const oc_result *result) {
+  const oc_case *item = oc_report_case(report, result);
+  const char *slash = item && !report->setup.onnx_tests ? strchr(item->id, '/') : NULL;
+  return slash ? oc_element_type(slash + 1, strcspn(slash + 1, "/+")) : OPS_TYPE_UNDEFINED;
 }
 
 const char *oc_report_id(const oc_report *report, const oc_result *result) {

@@ -9,6 +9,7 @@
 
 #include "cases/case.h"
 #include "contract/clauses.h"
+#include "perf/perf.h"
 #include "report/nodes.h"
 #include "runner/result.h"
 #include "runner/worker.h"
@@ -59,6 +60,7 @@ typedef struct oc_report {
   oc_hello hello;             // zero until a worker has said it
   const oc_nodes *nodes;      // who ran the nodes of models; NULL: cases are no models
   const oc_clauses *clauses;  // what checks cite; NULL: only their ids are printed
+  const oc_perf_results *performance;  // NULL: nothing was timed
   char candidate_hash[65];
   char oracle_hash[65];
   char started[32];  // UTC, ISO 8601
@@ -84,6 +86,10 @@ const char *oc_exit_meaning(int32_t exit_code);
 
 // The case of a result; NULL for one about the provider as a whole.
 const oc_case *oc_report_case(const oc_report *report, const oc_result *result);
+
+// The element type in the table operator x type of a result's case, as its id names it;
+// OPS_TYPE_UNDEFINED for error cases, models and findings about the provider.
+int32_t oc_report_type(const oc_report *report, const oc_result *result);
 
 // The id of a result's case; "provider" for one about the whole.
 const char *oc_report_id(const oc_report *report, const oc_result *result);

@@ -57,9 +57,9 @@ typedef struct oc_report {
   size_t count;
   size_t capacity;
   uint64_t counts[OC_STATUS_COUNT];
-  oc_hello hello;             // zero until a worker has said it
-  const oc_nodes *nodes;      // who ran the nodes of models; NULL: cases are no models
-  const oc_clauses *clauses;  // what checks cite; NULL: only their ids are printed
+  oc_hello hello;                      // zero until a worker has said it
+  const oc_nodes *nodes;               // who ran the nodes of models; NULL: cases are no models
+  const oc_clauses *clauses;           // what checks cite; NULL: only their ids are printed
   const oc_perf_results *performance;  // NULL: nothing was timed
   char candidate_hash[65];
   char oracle_hash[65];

@@ -17,6 +17,14 @@ typedef enum oc_point {
   OC_POINT_OTHER,      // reported by the trial itself or by the harness; never called
 } oc_point;
 
+// On how many cases of each operator and type a check is asked, by tier: see sample.h.
+#define OC_REACH_ALL UINT16_MAX
+typedef struct oc_reach {
+  uint16_t merge, full, exhaustive;
+} oc_reach;
+#define OC_EVERY_CASE \
+  { OC_REACH_ALL, OC_REACH_ALL, OC_REACH_ALL }
+
 typedef struct oc_check {
   const char *name;
   const char *what;  // one sentence for people
@@ -25,6 +33,7 @@ typedef struct oc_check {
   // The ids of contracts/provider that it covers, separated by spaces; NULL: it judges the
   // harness, or the contract of an operator, not the provider.
   const char *clauses;
+  oc_reach reach;  // {0, 0, 0}: not asked of cases of operators
 } oc_check;
 
 const oc_check *oc_checks(size_t *out_count);
@@ -50,6 +59,17 @@ bool oc_check_values(oc_trial *trial);
 bool oc_check_invariants(oc_trial *trial);
 bool oc_check_determinism(oc_trial *trial);
 bool oc_check_concurrency(oc_trial *trial);
+bool oc_check_prepares(oc_trial *trial);
+bool oc_check_alignment(oc_trial *trial);
+bool oc_check_strides(oc_trial *trial);
+bool oc_check_state(oc_trial *trial);
+bool oc_check_unknown_shapes(oc_trial *trial);
+bool oc_check_constants(oc_trial *trial);
+bool oc_check_precision(oc_trial *trial);
+bool oc_check_order(oc_trial *trial);
+bool oc_check_capture(oc_trial *trial);
+bool oc_check_allocation(oc_trial *trial);
+bool oc_check_leak(oc_trial *trial);
 
 // Fills the result's output, element, expected and got with the first difference of two outputs
 // of one shape; returns the element.
@@ -76,6 +96,17 @@ bool oc_check_environment(oc_trial *trial);
 #define OC_CHECK_PROCESS "process"
 #define OC_CHECK_TIME "time"
 #define OC_CHECK_LIFECYCLE "lifecycle"
+#define OC_CHECK_PREPARES "prepares"
+#define OC_CHECK_ALIGNMENT "alignment"
+#define OC_CHECK_STRIDES "strides"
+#define OC_CHECK_STATE "state"
+#define OC_CHECK_UNKNOWN_SHAPES "unknown_shapes"
+#define OC_CHECK_CONSTANTS "constants"
+#define OC_CHECK_PRECISION "precision"
+#define OC_CHECK_ORDER "order"
+#define OC_CHECK_CAPTURE "capture"
+#define OC_CHECK_ALLOCATION "allocation"
+#define OC_CHECK_LEAK "leak"
 #define OC_CHECK_NEGOTIATION "negotiation"
 #define OC_CHECK_OPERATOR "operator"
 #define OC_CHECK_REQUIRE "require"

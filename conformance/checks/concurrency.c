@@ -18,6 +18,7 @@
 
 #include "checks/check.h"
 #include "checks/expected.h"
+#include "checks/side.h"
 #include "ops_support/error.h"
 
 #define LANES 2
@@ -236,26 +237,6 @@ static bool run_rounds(oc_trial *trial, race *race) {
 
 // ---- The lanes ------------------------------------------------------------------------------
 
-// Contents that prepare has seen stay; all others are drawn anew. *out_differ: whether any did.
-static int32_t draw_others(const oc_trial *trial, oc_inputs *inputs, bool *out_differ,
-                           ops_error *error) {
-  *out_differ = false;
-  for (size_t i = 0; i < inputs->count; ++i) {
-    oc_array *array = &inputs->items[i];
-    const oc_array *first = &trial->inputs.items[i];
-    const ops_arg_def *def = oc_kernel_input_def(&trial->kernel, i);
-    const bool seen =
-        (trial->constants >> i & 1) || (def && (def->flags & OPS_ARG_SHAPE_INPUT));
-    if (!array->present) continue;
-    if (seen) {
-      oc_array_finish(array);
-      OPS_RETURN_IF_ERROR(oc_array_copy(array, first, error));
-    }
-    if (memcmp(array->data, first->data, first->bytes) != 0) *out_differ = true;
-  }
-  return OPS_OK;
-}
-
 static int32_t init_lane(oc_trial *trial, lane *lane, int32_t number, bool *out_differ,
                          ops_error *error) {
   oc_trial *own = lane->trial = calloc(1, sizeof *own);
@@ -269,7 +250,7 @@ static int32_t init_lane(oc_trial *trial, lane *lane, int32_t number, bool *out_
   own->run = OC_RUN_CONCURRENT;
   OPS_RETURN_IF_ERROR(number > 0 ? oc_inputs_init(&own->inputs, &lane->item, error)
                                  : oc_inputs_copy(&own->inputs, &trial->inputs, error));
-  return number > 0 ? draw_others(trial, &own->inputs, out_differ, error) : OPS_OK;
+  return number > 0 ? oc_side_draw_inputs(trial, &own->inputs, out_differ, error) : OPS_OK;
 }
 
 static bool open_lane(oc_trial *trial, lane *lane) {

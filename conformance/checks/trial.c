@@ -35,6 +35,18 @@ static const run_row kRuns[OC_RUN_COUNT] = {
     [OC_RUN_CONCURRENT] = {"two threads at once", OC_PLACE_END, 0, OC_REVOKE_CONTENTS, 0,
                            false},
     [OC_RUN_IN_PLACE] = {"in place", OC_PLACE_END, 0, OC_REVOKE_CONTENTS, 0, false},
+    [OC_RUN_STRIDED] = {.name = "inputs with strides"},
+    [OC_RUN_MISALIGNED] = {.name = "no better aligned than declared"},
+    [OC_RUN_STATE] = {.name = "other inputs in between"},
+    [OC_RUN_ORDER] = {.name = "copies and launches in one stream"},
+    [OC_RUN_CROSS] = {.name = "two streams and an event"},
+    [OC_RUN_FLIGHT] = {.name = "stream destroyed in flight"},
+    [OC_RUN_REPLAY] = {.name = "replay of a capture"},
+    [OC_RUN_UNKNOWN] = {.name = "dimensions unknown when claimed"},
+    [OC_RUN_RELEASED] = {.name = "constants taken away"},
+    [OC_RUN_STRICT] = {.name = "float32 accumulation required"},
+    [OC_RUN_SCARCE] = {.name = "after failed allocations"},
+    [OC_RUN_CYCLE] = {.name = "again from create to destroy"},
 };
 
 const char *oc_run_name(oc_run_kind run) {

@@ -6,6 +6,7 @@
 #define OC_CHECKS_TRIAL_H_
 
 #include "cases/array.h"
+#include "checks/sample.h"
 #include "compare/compare.h"
 #include "runner/environment.h"
 #include "runner/kernel.h"
@@ -21,6 +22,7 @@ typedef struct oc_bench {
   const oc_cases *cases;
   oc_profile_id profile;
   oc_tier tier;
+  const oc_sample *samples;    // one per case, or NULL: no case is put to sampled checks
   oc_environment environment;  // of the thread, before any provider was loaded
 } oc_bench;
 
@@ -42,6 +44,19 @@ typedef enum oc_run_kind {
   OC_RUN_LAYOUT,      // the first private layouts that the kernel offers
   OC_RUN_CONCURRENT,  // two threads at once, see concurrency.c
   OC_RUN_IN_PLACE,    // an output in the memory of an input, as the definition allows
+  // Of side trials (side.h), one check each.
+  OC_RUN_STRIDED,
+  OC_RUN_MISALIGNED,
+  OC_RUN_STATE,
+  OC_RUN_ORDER,
+  OC_RUN_CROSS,
+  OC_RUN_FLIGHT,
+  OC_RUN_REPLAY,
+  OC_RUN_UNKNOWN,
+  OC_RUN_RELEASED,
+  OC_RUN_STRICT,
+  OC_RUN_SCARCE,
+  OC_RUN_CYCLE,
   OC_RUN_COUNT
 } oc_run_kind;
 

@@ -77,6 +77,7 @@ static oc_target_options candidate_options(const oc_job *job,
 typedef struct bench_state {
   oc_bench bench;
   ops_key_value options[OC_OPTIONS_MAX_LIST];
+  oc_sample *samples;
 } bench_state;
 
 static int32_t open_bench(void *context, oc_beacon *beacon, void **out_state,
@@ -90,6 +91,7 @@ static int32_t open_bench(void *context, oc_beacon *beacon, void **out_state,
   bench->profile = job->options->profile;
   bench->tier = job->options->tier;
   bench->candidate_options = candidate_options(job, state->options);
+  bench->samples = state->samples = oc_sample_all(job->cases);
   oc_environment_take(&bench->environment);
   int32_t status = oc_target_open(&bench->candidate, &bench->candidate_options, error);
   const oc_target_options oracle = {.name = job->oracle, .provider_dir = job->provider_dir};
@@ -101,6 +103,7 @@ static int32_t open_bench(void *context, oc_beacon *beacon, void **out_state,
   if (status != OPS_OK) {
     oc_target_close(&bench->oracle, NULL);
     oc_target_close(&bench->candidate, NULL);
+    free(state->samples);
     free(state);
     return status;
   }
@@ -127,6 +130,7 @@ static int32_t close_bench(void *state, ops_error *error) {
   bench_state *open = state;
   const int32_t status = oc_target_close(&open->bench.candidate, error);
   oc_target_close(&open->bench.oracle, NULL);
+  free(open->samples);
   free(open);
   return status;
 }

@@ -40,8 +40,8 @@ static int32_t copy_piece(const oc_block *block, const piece *part, ops_error *e
   copy.source_kind = part->to_device ? OPS_MEMORY_HOST : block->memory_kind;
   copy.target_kind = part->to_device ? block->memory_kind : OPS_MEMORY_HOST;
   const ops_stream_api *api = target->provider->stream;
-  OPS_RETURN_IF_ERROR(api->copy(target->device, target->streams[0], &copy, error));
-  return api->synchronize(target->streams[0], error);
+  // At once and beside the streams: what a run has not finished yet is then seen.
+  return api->copy(target->device, NULL, &copy, error);
 }
 
 // ---- Life -----------------------------------------------------------------------------------
@@ -64,7 +64,8 @@ static int32_t init_private(oc_block *block, const oc_block_spec *spec, ops_erro
   uint64_t alignment = target->info.min_alignment ? target->info.min_alignment : 1;
   if (spec->alignment > alignment) alignment = spec->alignment;
   const uint64_t front = front_of(alignment);
-  if (!ops_checked_add(spec->size, front + CANARY_SIZE + spec->padding, &block->memory_size)) {
+  if (!ops_checked_add(spec->size, front + alignment + CANARY_SIZE + spec->padding,
+                       &block->memory_size)) {
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "an argument of %llu bytes",
                          (unsigned long long)spec->size);
   }
@@ -79,6 +80,7 @@ static int32_t init_private(oc_block *block, const oc_block_spec *spec, ops_erro
                                                          spec->usage, &block->memory, error));
   block->handle = block->memory;
   block->offset = front;
+  if (spec->place == OC_PLACE_ODD && front % (2 * alignment) == 0) block->offset += alignment;
   return write_canaries(block, error);
 }
 
@@ -96,7 +98,7 @@ int32_t oc_block_init(oc_block *block, oc_target *target, const oc_block_spec *s
   OPS_RETURN_IF_ERROR(oc_guard_init(&block->guard, spec->size, spec->alignment, spec->padding,
                                     spec->place, spec->role, spec->index, error));
   // The offset is nonzero in one placement and zero in the other.
-  const bool offset = spec->place == OC_PLACE_END;
+  const bool offset = spec->place != OC_PLACE_START;
   block->handle = offset ? block->guard.pages : block->guard.data;
   block->offset = offset ? (uint64_t)(block->guard.data - block->guard.pages) : 0;
   return OPS_OK;

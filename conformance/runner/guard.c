@@ -55,8 +55,9 @@ int32_t oc_guard_init(oc_guard *guard, uint64_t size, uint64_t alignment, uint64
   guard->role = role;
   guard->index = index;
   const uint64_t front = (uint64_t)(uintptr_t)guard->pages, rear = front + pages;
-  const uint64_t at = place == OC_PLACE_END ? (rear - used) & ~(alignment - 1)
-                                            : (front + alignment - 1) & ~(alignment - 1);
+  uint64_t at = place == OC_PLACE_START ? (front + alignment - 1) & ~(alignment - 1)
+                                        : (rear - used) & ~(alignment - 1);
+  if (place == OC_PLACE_ODD && !(at & alignment)) at -= alignment;
   guard->data = guard->pages + (at - front);
   const int32_t status = oc_guard_protect(guard, OC_ACCESS_WRITE, error);
   if (status != OPS_OK) {

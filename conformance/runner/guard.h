@@ -20,7 +20,11 @@
 
 #include "runner/beacon.h"
 
-typedef enum oc_place { OC_PLACE_END, OC_PLACE_START } oc_place;
+typedef enum oc_place {
+  OC_PLACE_END,    // at the rear guard
+  OC_PLACE_START,  // at the front guard
+  OC_PLACE_ODD     // near the rear, at an odd multiple of the alignment: no better aligned
+} oc_place;
 typedef enum oc_access { OC_ACCESS_NONE, OC_ACCESS_READ, OC_ACCESS_WRITE } oc_access;
 
 // Where threads are held that touch an armed region: until `passed`, or OC_TRAP_PAUSES pauses.

@@ -134,6 +134,14 @@ int32_t oc_kernel_prepare(oc_kernel *kernel, const ops_alias *aliases, uint64_t 
   return OPS_OK;
 }
 
+void oc_kernel_arrange(oc_kernel *kernel, const oc_arrangement *arrangements) {
+  kernel->arrangements = arrangements;
+  for (size_t i = 0; i < kernel->inputs->count; ++i) {
+    const bool arranged = arrangements && arrangements[i].span > 0;
+    oc_node_view_set_strides(kernel->view, i, arranged ? arrangements[i].strides : NULL);
+  }
+}
+
 void oc_kernel_release(oc_kernel *kernel) {
   drop_prepared(kernel);
   if (!kernel->kernel) return;

@@ -4,6 +4,7 @@
 #ifndef OC_RUNNER_KERNEL_H_
 #define OC_RUNNER_KERNEL_H_
 
+#include "runner/arrange.h"
 #include "runner/beacon.h"
 #include "runner/node_view.h"
 #include "runner/target.h"
@@ -21,6 +22,7 @@ typedef struct oc_kernel {
   ops_prepare_reply reply;
   ops_output_info outputs[OC_NODE_MAX_OUTPUTS];
   size_t output_count;
+  const oc_arrangement *arrangements;           // one per input; NULL: all are contiguous
   uint32_t input_layouts[OC_CASE_MAX_TENSORS];  // OPS_LAYOUT_STRIDED, or what was chosen
   uint32_t output_layouts[OC_NODE_MAX_OUTPUTS];
 } oc_kernel;
@@ -39,6 +41,10 @@ int32_t oc_kernel_prepare(oc_kernel *kernel, const ops_alias *aliases, uint64_t 
 // Asks for the layouts that the kernel can run and chooses the first that is private; the next
 // prepare tells it so. *out_chosen: whether there is one.
 int32_t oc_kernel_choose_layouts(oc_kernel *kernel, bool *out_chosen, ops_error *error);
+
+// Tells the next prepare, and launches made after it, how the inputs lie: one per input,
+// borrowed until finish. NULL: all are contiguous.
+void oc_kernel_arrange(oc_kernel *kernel, const oc_arrangement *arrangements);
 
 // Destroys the provider's objects, children first; what they ran on may be freed afterwards.
 void oc_kernel_release(oc_kernel *kernel);

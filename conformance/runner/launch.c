@@ -65,6 +65,29 @@ static void mark_layout(ops_arg *arg, uint32_t layout, uint64_t bytes) {
   arg->tensor.byte_size = bytes;
 }
 
+static const oc_arrangement *arrangement_of(const oc_launch *launch, size_t i) {
+  const oc_arrangement *all = launch->kernel->arrangements;
+  return all && all[i].span > 0 ? &all[i] : NULL;
+}
+
+// Makes the block of an arranged input as large as that needs.
+static void stretch(oc_launch *launch, size_t i, const oc_array *array, oc_block_spec *spec) {
+  const oc_arrangement *arrangement = arrangement_of(launch, i);
+  if (!arrangement) return;
+  spec->size = (uint64_t)arrangement->span * (uint64_t)oc_element_bits(array->type) / 8;
+}
+
+static void mark_arranged(oc_launch *launch, size_t i, const oc_array *array) {
+  const oc_arrangement *arrangement = arrangement_of(launch, i);
+  ops_tensor *tensor = &launch->input_args[i].tensor;
+  if (!arrangement) return;
+  const uint64_t origin =
+      (uint64_t)arrangement->origin * (uint64_t)oc_element_bits(array->type) / 8;
+  memcpy(launch->input_strides[i], arrangement->strides, sizeof launch->input_strides[i]);
+  tensor->byte_offset += origin;
+  tensor->byte_size = launch->inputs[i].size - origin;
+}
+
 static int32_t init_inputs(oc_launch *launch, ops_error *error) {
   const oc_inputs *inputs = launch->kernel->inputs;
   for (size_t i = 0; i < inputs->count; ++i) {
@@ -78,6 +101,7 @@ static int32_t init_inputs(oc_launch *launch, ops_error *error) {
     spec.index = (int32_t)i;
     spec.usage = OPS_USAGE_IO;
     const uint32_t layout = launch->kernel->input_layouts[i];
+    stretch(launch, i, array, &spec);
     OPS_RETURN_IF_ERROR(apply_layout(launch, layout, array, &spec, error));
     OPS_RETURN_IF_ERROR(
         oc_block_init(&launch->inputs[i], launch->kernel->target, &spec, error));
@@ -85,6 +109,7 @@ static int32_t init_inputs(oc_launch *launch, ops_error *error) {
     launch->input_args[i] = tensor_arg(&launch->inputs[i], array->type, array->rank,
                                        array->dims, launch->input_strides[i], array->bytes);
     mark_layout(&launch->input_args[i], layout, spec.size);
+    mark_arranged(launch, i, array);
   }
   return OPS_OK;
 }
@@ -229,6 +254,29 @@ static int32_t reorder(const oc_launch *launch, const ops_arg *private_arg, bool
   return status;
 }
 
+// The block of an arranged input: poison with the elements at their places. Owned.
+static void *arranged_bytes(const oc_launch *launch, size_t i, const oc_array *array) {
+  const uint64_t size = launch->inputs[i].size;
+  void *bytes = malloc(size);
+  if (!bytes) return NULL;
+  oc_block_poison(bytes, size, launch->poison);
+  oc_arrange_scatter(arrangement_of(launch, i), array, bytes);
+  return bytes;
+}
+
+static int32_t write_input(oc_launch *launch, size_t i, const oc_array *array,
+                           ops_error *error) {
+  if (launch->kernel->input_layouts[i] != OPS_LAYOUT_STRIDED) {
+    return reorder(launch, &launch->input_args[i], true, array->data, array->bytes, error);
+  }
+  if (!arrangement_of(launch, i)) return oc_block_write(&launch->inputs[i], array->data, error);
+  void *bytes = arranged_bytes(launch, i, array);
+  if (!bytes) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for an input");
+  const int32_t status = oc_block_write(&launch->inputs[i], bytes, error);
+  free(bytes);
+  return status;
+}
+
 int32_t oc_launch_load(oc_launch *launch, const oc_inputs *inputs, unsigned poison,
                        ops_error *error) {
   launch->poison = poison;
@@ -236,12 +284,7 @@ int32_t oc_launch_load(oc_launch *launch, const oc_inputs *inputs, unsigned pois
     if (!inputs->items[i].present) continue;
     oc_block *block = &launch->inputs[i];
     OPS_RETURN_IF_ERROR(oc_block_protect(block, OC_ACCESS_WRITE, error));
-    const oc_array *array = &inputs->items[i];
-    const bool layout = launch->kernel->input_layouts[i] != OPS_LAYOUT_STRIDED;
-    OPS_RETURN_IF_ERROR(
-        layout ? reorder(launch, &launch->input_args[i], true, array->data, array->bytes, error)
-               : oc_block_write(block, array->data, error));
-
+    OPS_RETURN_IF_ERROR(write_input(launch, i, &inputs->items[i], error));
     if (launch->alias_input == (int32_t)i) continue;
     OPS_RETURN_IF_ERROR(oc_block_protect(block, OC_ACCESS_READ, error));
   }
@@ -271,7 +314,7 @@ static int32_t wait_for(oc_launch *launch, int32_t number, ops_error *error) {
   return status != OPS_OK ? status : drained;
 }
 
-static int32_t enqueue(oc_launch *launch, ops_stream *queue, ops_error *error) {
+int32_t oc_launch_enqueue(oc_launch *launch, ops_stream *stream, ops_error *error) {
   oc_kernel *kernel = launch->kernel;
   bool bounded = false;
   for (size_t i = 0; i < kernel->output_count; ++i) {
@@ -291,22 +334,26 @@ static int32_t enqueue(oc_launch *launch, ops_stream *queue, ops_error *error) {
                                        .workspace_size = launch->workspace.size,
                                        .call = (ops_call *)launch};
   oc_beacon_phase(kernel->beacon, OC_PHASE_EXECUTE);
-  return kernel->def->api->execute(kernel->prepared, &request, queue, error);
+  return kernel->def->api->execute(kernel->prepared, &request, stream, error);
 }
 
 int32_t oc_launch_execute(oc_launch *launch, int32_t stream, ops_error *error) {
   oc_kernel *kernel = launch->kernel;
   ops_stream *queue = kernel->target->streams[stream % OC_TARGET_STREAMS];
-  OPS_RETURN_IF_ERROR(enqueue(launch, queue, error));
-  if (!queue) return OPS_OK;
-  oc_beacon_phase(kernel->beacon, OC_PHASE_COMPLETE);
-  return wait_for(launch, stream % OC_TARGET_STREAMS, error);
+  const uint64_t before = atomic_load(&kernel->target->allocations_made);
+  int32_t status = oc_launch_enqueue(launch, queue, error);
+  if (status == OPS_OK && queue) {
+    oc_beacon_phase(kernel->beacon, OC_PHASE_COMPLETE);
+    status = wait_for(launch, stream % OC_TARGET_STREAMS, error);
+  }
+  launch->allocated = atomic_load(&kernel->target->allocations_made) - before;
+  return status;
 }
 
 int32_t oc_launch_execute_alone(oc_launch *launch, int32_t stream, ops_error *error) {
   const oc_target *target = launch->kernel->target;
   ops_stream *queue = target->streams[stream % OC_TARGET_STREAMS];
-  OPS_RETURN_IF_ERROR(enqueue(launch, queue, error));
+  OPS_RETURN_IF_ERROR(oc_launch_enqueue(launch, queue, error));
   return queue ? target->provider->stream->synchronize(queue, error) : OPS_OK;
 }
 
@@ -329,16 +376,23 @@ int32_t oc_launch_set_output_shape(void *context, ops_call *call, uint64_t index
   return OPS_OK;
 }
 
+static int32_t revoke_input(oc_launch *launch, size_t i, oc_revoke how, ops_error *error) {
+  oc_block *block = &launch->inputs[i];
+  if (launch->alias_input == (int32_t)i || block->size == 0) return OPS_OK;
+  if (how == OC_REVOKE_ACCESS && block->guard.map) {
+    return oc_block_protect(block, OC_ACCESS_NONE, error);
+  }
+  OPS_RETURN_IF_ERROR(oc_block_protect(block, OC_ACCESS_WRITE, error));
+  return poison_block(block, launch->poison + 1, error);
+}
+
+int32_t oc_launch_hide_input(oc_launch *launch, size_t index, ops_error *error) {
+  return revoke_input(launch, index, OC_REVOKE_ACCESS, error);
+}
+
 int32_t oc_launch_revoke(oc_launch *launch, oc_revoke how, ops_error *error) {
   for (size_t i = 0; i < launch->kernel->inputs->count; ++i) {
-    oc_block *block = &launch->inputs[i];
-    if (launch->alias_input == (int32_t)i || block->size == 0) continue;
-    if (how == OC_REVOKE_ACCESS && block->guard.map) {
-      OPS_RETURN_IF_ERROR(oc_block_protect(block, OC_ACCESS_NONE, error));
-    } else {
-      OPS_RETURN_IF_ERROR(oc_block_protect(block, OC_ACCESS_WRITE, error));
-      OPS_RETURN_IF_ERROR(poison_block(block, launch->poison + 1, error));
-    }
+    OPS_RETURN_IF_ERROR(revoke_input(launch, i, how, error));
   }
   return OPS_OK;
 }
@@ -450,9 +504,17 @@ int32_t oc_launch_input_changed(const oc_launch *launch, size_t index, const oc_
   if (!expected->present || block->guard.map || block->size == 0 || layout) return OPS_OK;
 
   void *bytes = malloc(block->size);
-  if (!bytes) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory to read");
-  const int32_t status = oc_block_read(block, bytes, error);
-  *out_changed = status == OPS_OK && memcmp(bytes, expected->data, block->size) != 0;
+  void *arranged =
+      arrangement_of(launch, index) ? arranged_bytes(launch, index, expected) : NULL;
+  const void *want = arranged ? arranged : expected->data;
+  int32_t status = OPS_ERROR_OUT_OF_MEMORY;
+  if (bytes && (arranged || !arrangement_of(launch, index))) {
+    status = oc_block_read(block, bytes, error);
+    *out_changed = status == OPS_OK && memcmp(bytes, want, block->size) != 0;
+  } else {
+    ops_error_set(error, status, "no memory to read");
+  }
   free(bytes);
+  free(arranged);
   return status;
 }

@@ -27,6 +27,7 @@ typedef struct oc_launch {
   ops_arg output_args[OC_NODE_MAX_OUTPUTS];
   ops_arg dims_args[OC_NODE_MAX_OUTPUTS];
   unsigned poison;      // pattern of the last load
+  uint64_t allocated;   // blocks taken from the host during the last execute
   int32_t alias_input;  // -1, or: output `alias_output` lies in this input's memory
   int32_t alias_output;
 } oc_launch;
@@ -39,6 +40,9 @@ void oc_launch_finish(oc_launch *launch);
 int32_t oc_launch_load(oc_launch *launch, const oc_inputs *inputs, unsigned poison,
                        ops_error *error);
 
+// Enqueues on a stream of the target, or NULL, and does not wait.
+int32_t oc_launch_enqueue(oc_launch *launch, ops_stream *stream, ops_error *error);
+
 // Runs on stream number `stream` and returns after the completion. An error of the provider is
 // returned as it is.
 int32_t oc_launch_execute(oc_launch *launch, int32_t stream, ops_error *error);
@@ -48,6 +52,9 @@ int32_t oc_launch_execute_alone(oc_launch *launch, int32_t stream, ops_error *er
 
 typedef enum oc_revoke { OC_REVOKE_ACCESS, OC_REVOKE_CONTENTS } oc_revoke;
 int32_t oc_launch_revoke(oc_launch *launch, oc_revoke how, ops_error *error);
+
+// Takes one input away: no access in host memory, other contents elsewhere.
+int32_t oc_launch_hide_input(oc_launch *launch, size_t index, ops_error *error);
 
 // Output `index` with its real shape. The array is owned by the caller.
 int32_t oc_launch_read(const oc_launch *launch, size_t index, oc_array *out_array,

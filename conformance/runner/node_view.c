@@ -20,6 +20,8 @@ struct oc_node_view {
   ops_operand prepare_inputs[OC_CASE_MAX_TENSORS];
   ops_type_info input_types[OC_CASE_MAX_TENSORS];
   ops_type_info prepare_types[OC_CASE_MAX_TENSORS];
+  const int64_t *prepare_strides[OC_CASE_MAX_TENSORS];
+  int64_t unknown[OPS_MAX_RANK];  // -1 each
   uint32_t prepare_layouts[OC_CASE_MAX_TENSORS];
   ops_constant constants[OC_CASE_MAX_TENSORS];
   int64_t strides[OC_CASE_MAX_TENSORS][OPS_MAX_RANK];
@@ -150,7 +152,8 @@ static int32_t add_attribute(oc_node_view *view, const oc_case *item, uint32_t i
 
 // ---- Operands -------------------------------------------------------------------------------
 
-static void add_input(oc_node_view *view, const oc_case *item, size_t i, uint64_t constants) {
+static void add_input(oc_node_view *view, const oc_case *item, size_t i,
+                      const oc_node_options *options) {
   const oc_array *array = &view->arrays->items[i];
   const oc_param *about = &item->contract->inputs[view->arrays->params[i]];
   ops_operand *operand = &view->inputs[i];
@@ -163,10 +166,12 @@ static void add_input(oc_node_view *view, const oc_case *item, size_t i, uint64_
                                          .rank = array->rank,
                                          .dims = array->dims};
   view->constants[i] = constant_of(array, view->strides[i]);
+  const bool constant = options->constants >> i & 1;
+  if (options->unknown_dims && !constant) view->input_types[i].dims = view->unknown;
   operand->value = (int64_t)i;
   operand->name = str_of(about->name);
   operand->type = &view->input_types[i];
-  if (constants >> i & 1) operand->constant = &view->constants[i];
+  if (constant) operand->constant = &view->constants[i];
 }
 
 static void add_output(oc_node_view *view, const oc_case *item, size_t i,
@@ -219,8 +224,10 @@ int32_t oc_node_view_create(const oc_case *item, const oc_inputs *inputs,
   if (!view) return no_memory(error);
   view->arrays = inputs;
   view->constant_mask = options->constants;
+  view->node.flags = options->flags;
+  for (size_t i = 0; i < OPS_MAX_RANK; ++i) view->unknown[i] = -1;
   describe_node(view, item);
-  for (size_t i = 0; i < inputs->count; ++i) add_input(view, item, i, options->constants);
+  for (size_t i = 0; i < inputs->count; ++i) add_input(view, item, i, options);
   for (size_t i = 0; i < item->row->output_count; ++i) {
     add_output(view, item, i, options->outputs);
   }
@@ -253,6 +260,14 @@ void oc_node_view_set_layout(oc_node_view *view, size_t index, uint32_t layout) 
   view->prepare_layouts[index] = layout;
 }
 
+void oc_node_view_set_strides(oc_node_view *view, size_t index, const int64_t *strides) {
+  view->prepare_strides[index] = strides;
+}
+
+void oc_node_view_move_constant(oc_node_view *view, size_t index, void *memory) {
+  view->constants[index].dense.tensor.memory = memory;
+}
+
 const ops_operand *oc_node_view_prepare_inputs(oc_node_view *view, uint64_t known) {
   const uint64_t contents = known | view->constant_mask;
   for (size_t i = 0; i < view->arrays->count; ++i) {
@@ -261,7 +276,9 @@ const ops_operand *oc_node_view_prepare_inputs(oc_node_view *view, uint64_t know
     view->prepare_inputs[i].constant = given ? &view->constants[i] : NULL;
     if (!view->inputs[i].type) continue;
     view->prepare_types[i] = view->input_types[i];
+    view->prepare_types[i].dims = view->arrays->items[i].dims;
     view->prepare_types[i].layout = view->prepare_layouts[i];
+    view->prepare_types[i].strides = view->prepare_strides[i];
     view->prepare_inputs[i].type = &view->prepare_types[i];
   }
   return view->prepare_inputs;

@@ -15,7 +15,9 @@ typedef struct oc_node_options {
   uint64_t constants;  // bit i: input i is a constant of the graph
   // The outputs' shapes as far as they are known, one per output; NULL: none is.
   const oc_array *outputs;
-  bool absolute;  // float attributes by their absolute value
+  bool absolute;      // float attributes by their absolute value
+  bool unknown_dims;  // for the claim and create: ranks are known, dimensions are not
+  uint32_t flags;     // OPS_NODE_…
 } oc_node_options;
 
 typedef struct oc_node_view oc_node_view;
@@ -30,6 +32,12 @@ const ops_node *oc_node_view_node(const oc_node_view *view);
 
 // The layout that the host has chosen for input `index`, for the operands of prepare.
 void oc_node_view_set_layout(oc_node_view *view, size_t index, uint32_t layout);
+
+// How input `index` lies in memory, for the operands of prepare; NULL: contiguous. Borrowed.
+void oc_node_view_set_strides(oc_node_view *view, size_t index, const int64_t *strides);
+
+// Moves the contents of input `index`, as a constant, to `memory`, which holds the same bytes.
+void oc_node_view_move_constant(oc_node_view *view, size_t index, void *memory);
 
 // Operands for prepare: as those of the node, with the contents of the inputs in `known` too.
 // Valid until the next call or destroy.

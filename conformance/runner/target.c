@@ -16,6 +16,8 @@
 static void *count_allocate(void *context, uint64_t size, uint64_t alignment) {
   oc_target *target = context;
   void *memory = NULL;
+  const uint64_t number = atomic_fetch_add(&target->allocations_made, 1) + 1;
+  if (number == atomic_load(&target->allocation_to_fail)) return NULL;
   if (alignment < sizeof(void *)) alignment = sizeof(void *);
   if (posix_memalign(&memory, alignment, size ? size : 1) != 0) return NULL;
   memset(memory, FRESH_BYTE, size);
@@ -116,6 +118,7 @@ static int32_t load(oc_target *target, const oc_target_options *options, ops_err
 int32_t oc_target_open(oc_target *target, const oc_target_options *options, ops_error *error) {
   oc_environment before;
   memset(target, 0, sizeof *target);
+  target->allocation_to_fail = options->allocation_to_fail;
   oc_environment_take(&before);
   OPS_RETURN_IF_ERROR(load(target, options, error));
   target->provider = ops_library_provider(target->library);

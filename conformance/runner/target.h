@@ -24,6 +24,8 @@ typedef struct oc_target {
   ops_device_info info;
   ops_stream *streams[OC_TARGET_STREAMS];  // NULL: a synchronous provider
   _Atomic int64_t host_allocations;        // through the host table, not yet freed
+  _Atomic uint64_t allocations_made;       // so far
+  _Atomic uint64_t allocation_to_fail;     // the number of the one that fails; 0: none
   const char *altered;  // by opening, of the thread or the process; NULL: nothing
 } oc_target;
 
@@ -32,6 +34,7 @@ typedef struct oc_target_options {
   const char *provider_dir;  // or NULL
   const ops_key_value *options;
   uint64_t option_count;
+  uint64_t allocation_to_fail;  // which of the allocations from the host fails; 0: none
 } oc_target_options;
 
 // On error everything is closed again. The object must not move until close.

@@ -80,12 +80,11 @@ class Tests:
         self.expect(["--provider", self.oracle, "--op", "Relu"], 4, "cannot judge itself")
 
     def later(self):
-        for words in (["--waivers", "f"], ["--resume", "j"], ["--tier", "exhaustive"],
+        for words in (["--waivers", "f"], ["--tier", "exhaustive"],
                       ["--mode", "perf"], ["--baseline", "f"], ["--validate"],
                       ["--update-baseline"], ["--against", "l"], ["--model", "m"],
                       ["--on-hang", "c"],
-                      
-                      ["merge"]):
+                      ["certify"]):
             self.expect(["--provider", self.library, *words], 4,
                         "not available in this version")
 

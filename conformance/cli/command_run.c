@@ -8,7 +8,9 @@
 
 #include "checks/check.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/job.h"
+#include "cli/journaling.h"
 #include "cli/session.h"
 #include "ops_support/error.h"
 #include "report/file.h"
@@ -31,9 +33,20 @@ static void on_refused(void *context, const ops_error *error) {
   fprintf(stderr, "opsconform: error: %s\n", text[0] ? text : "the provider gives no reason");
 }
 
+// One finding about the provider is told once, however often a run was resumed.
+static bool is_known(const oc_report *report, const oc_result *result) {
+  if (result->case_index != OC_NO_CASE) return false;
+  for (size_t i = 0; i < report->resumed; ++i) {
+    const oc_result *other = &report->results[i];
+    if (other->case_index == OC_NO_CASE && oc_journal_same_finding(other, result)) return true;
+  }
+  return false;
+}
+
 // UNSUPPORTED inside the table of requirements is FAIL.
 static void on_result(void *context, const oc_result *result) {
   oc_session *session = context;
+  if (session->halted || is_known(&session->report, result)) return;
   oc_result judged = *result;
   const bool known = judged.case_index < session->cases->count;
   if (known && judged.status == OC_STATUS_UNSUPPORTED &&
@@ -44,6 +57,7 @@ static void on_result(void *context, const oc_result *result) {
                   result->message);
   }
   const oc_result *kept = oc_report_add(&session->report, &judged);
+  if (!oc_journaling_result(session, kept)) session->halted = true;
   if (session->options.mode == OC_MODE_CORRECTNESS) {
     oc_console_result(&session->console, &session->report, kept);
   }
@@ -55,7 +69,14 @@ static void on_hello(void *context, const oc_hello *hello) {
   oc_report_greet(report, hello);
   oc_file_hash(report->hello.candidate.path, report->candidate_hash, NULL);
   oc_file_hash(report->hello.oracle.path, report->oracle_hash, NULL);
+  if (!oc_journaling_hello(session)) {
+    session->halted = true;
+    return;
+  }
   oc_console_greet(&session->console, report);
+  if (session->options.resume) {
+    oc_console_resume(&session->console, report, session->options.resume);
+  }
   if (hello->stray[0] && session->options.mode == OC_MODE_CORRECTNESS) {
     oc_result stray = {.case_index = OC_NO_CASE,
                        .phase = OC_PHASE_OPEN,
@@ -65,6 +86,11 @@ static void on_hello(void *context, const oc_hello *hello) {
     oc_result_end(&stray, OC_STATUS_FAIL, OC_CHECK_OPERATOR, "%s", hello->stray);
     on_result(session, &stray);
   }
+}
+
+static bool on_go_on(void *context) {
+  const oc_session *session = context;
+  return !session->halted && !oc_interrupt_came();
 }
 
 static oc_report_setup setup_of(const oc_session *session) {
@@ -105,9 +131,34 @@ static int32_t run_cases(oc_session *session, ops_error *error) {
       .timeout = options->timeout,
       .open_timeout = slow > OC_LEAST_OPEN_TIMEOUT ? slow : OC_LEAST_OPEN_TIMEOUT,
       .job = oc_job_worker(&job)};
-  const oc_pool_events events = {
-      .context = session, .hello = on_hello, .refused = on_refused, .result = on_result};
-  return oc_pool_run(&pool, &events, session->selected, session->selected_count, error);
+  const oc_pool_events events = {.context = session,
+                                 .hello = on_hello,
+                                 .refused = on_refused,
+                                 .result = on_result,
+                                 .go_on = on_go_on};
+  size_t count = 0;
+  uint32_t *rest = oc_journaling_rest(session, &count);
+  if (!rest) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a selection");
+  oc_interrupt_watch();
+  const int32_t status = oc_pool_run(&pool, &events, rest, count, error);
+  oc_interrupt_end();
+  free(rest);
+  return status;
+}
+
+// What an interrupt left is not run; the journal does not hear of it.
+static int32_t report_rest(oc_session *session, ops_error *error) {
+  size_t count = 0;
+  uint32_t *rest = oc_journaling_rest(session, &count);
+  if (!rest) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a selection");
+  session->interrupted = count > 0;
+  for (size_t i = 0; i < count; ++i) {
+    oc_result result = {.case_index = rest[i], .attempts = 1, .output = -1, .element = -1};
+    oc_result_end(&result, OC_STATUS_NOT_RUN, OC_CHECK_HARNESS, "the run was interrupted");
+    oc_report_add(&session->report, &result);
+  }
+  free(rest);
+  return OPS_OK;
 }
 
 // Behind --save-failing.
@@ -129,7 +180,17 @@ static int32_t save_failing(oc_session *session, ops_error *error) {
 }
 
 // ---- Verdicts -------------------------------------------------------------------------------
-static int judge(oc_session *session) {
+
+// What is wrong with a journal, or with a provider that is not the journal's, is for the user
+// to put right; a journal that cannot be written is the harness's own trouble.
+static int journal_code(int32_t status) {
+  const bool given = status == OPS_ERROR_INVALID_ARGUMENT ||
+                     status == OPS_ERROR_INVALID_MODEL || status == OPS_ERROR_PRECONDITION;
+  return given ? OC_EXIT_USAGE : OC_EXIT_HARNESS;
+}
+
+// Opens report, console and journal. Returns an exit code where that fails, else -1.
+static int prepare(oc_session *session) {
   ops_error error = OPS_ERROR_INIT;
   const oc_report_setup setup = setup_of(session);
   if (oc_report_init(&session->report, &setup, session->cases, session->selected_count,
@@ -137,17 +198,40 @@ static int judge(oc_session *session) {
     return oc_command_fail(&error, OC_EXIT_HARNESS);
   }
   session->report.clauses = session->clauses;
-  const double start = now_seconds();
   session->console = oc_console_open(stdout);
+  const int32_t status = oc_journaling_open(session, OC_VERSION, &error);
+  return status == OPS_OK ? -1 : oc_command_fail(&error, journal_code(status));
+}
+
+// The end of a run: its journal's last line, or what it did not come to.
+static int32_t end(oc_session *session, double seconds, ops_error *error) {
+  if (oc_interrupt_came()) OPS_RETURN_IF_ERROR(report_rest(session, error));
+  if (!session->interrupted) OPS_RETURN_IF_ERROR(oc_journaling_end(session, seconds, error));
+  if (session->journaling.before) seconds += session->journaling.before->seconds;
+  oc_report_close(&session->report, seconds);
+  return OPS_OK;
+}
+
+static int judge(oc_session *session) {
+  ops_error error = OPS_ERROR_INIT;
+  const double start = now_seconds();
+  const int refusal = prepare(session);
+  if (refusal >= 0) return refusal;
   if (run_cases(session, &error) != OPS_OK) return oc_command_fail(&error, OC_EXIT_HARNESS);
+  if (session->journaling.status != OPS_OK) {
+    return oc_command_fail(&session->journaling.error,
+                           journal_code(session->journaling.status));
+  }
   if (session->refused) return OC_EXIT_USAGE;
+  if (end(session, now_seconds() - start, &error) != OPS_OK) {
+    return oc_command_fail(&error, OC_EXIT_HARNESS);
+  }
   if (session->suite) {
     if (oc_nodes_read(session->nodes_file, &session->nodes, &error) != OPS_OK) {
       return oc_command_fail(&error, OC_EXIT_HARNESS);
     }
     session->report.nodes = &session->nodes;
   }
-  oc_report_close(&session->report, now_seconds() - start);
   if (session->options.mode == OC_MODE_SUPPORT) {
     oc_console_support(stdout, &session->report);
   } else {
@@ -179,6 +263,7 @@ int oc_command_run(int argc, char **argv) {
   int code;
   if (!oc_command_open(&session, argc, argv, &code)) return code;
   code = kModes[session.options.mode](&session);
+  if (session.interrupted) oc_interrupt_explain(argc, argv, session.options.resume);
   oc_session_finish(&session);
   return code;
 }

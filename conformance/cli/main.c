@@ -20,6 +20,9 @@ static const oc_command kCommands[] = {
      "the "
      "oracle gives for those models",
      oc_command_bake},
+    {"merge", "merge JOURNAL... [--report FORMAT:FILE...]",
+     "the report of a run from its journals: of all its shards, or of one that was all",
+     oc_command_merge},
 };
 
 #define COMMAND_COUNT (sizeof kCommands / sizeof *kCommands)

@@ -24,6 +24,7 @@
 READ_TEXT(provider)
 READ_TEXT(contracts)
 READ_TEXT(require)
+READ_TEXT(resume)
 READ_TEXT(filter)
 READ_TEXT(op)
 READ_TEXT(oracle)
@@ -216,6 +217,9 @@ static const oc_option_row kOptions[] = {
     {"op", "NAME", "only this operator: Relu, my.domain.Op", read_op, false},
     {"seed", "N", "the base seed of all inputs; 0 else", read_seed, false},
     {"shard", "I/N", "only every N-th case, beginning with the I-th", read_shard, false},
+    {"resume", "JOURNAL",
+     "keep each result in this file; cases whose result it has are not run again", read_resume,
+     false},
     {"jobs", "N", "worker processes at once; one per core else", read_jobs, false},
     {"timeout", "S", "seconds for one case; 10 else", read_timeout, false},
     {"report", "FORMAT:FILE",
@@ -226,7 +230,6 @@ static const oc_option_row kOptions[] = {
      read_save_failing, false},
     {"help", NULL, "this text", read_help, true},
     {"version", NULL, "the version", read_version, true},
-    {"resume", "JOURNAL", NULL, NULL, false},
     {"on-hang", "CMD", NULL, NULL, false},
     {"waivers", "FILE", NULL, NULL, false},
     {"baseline", "FILE", NULL, NULL, false},
@@ -285,6 +288,7 @@ static int32_t check_bake(const oc_options *options, ops_error *error) {
               {"require", options->require != NULL},
               {"mode", options->mode != OC_MODE_CORRECTNESS},
               {"save-failing", options->save_failing != NULL},
+              {"resume", options->resume != NULL},
               {"report", options->reports.count > 0}};
   for (size_t i = 0; options->bake && i < sizeof rows / sizeof *rows; ++i) {
     if (!rows[i].given) continue;
@@ -344,6 +348,10 @@ int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--require belongs to --mode correctness; leave it out");
   }
+  if (options->resume && options->mode != OC_MODE_CORRECTNESS) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "--resume belongs to --mode correctness; leave it out");
+  }
   if (options->save_failing && options->mode != OC_MODE_CORRECTNESS) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--save-failing belongs to --mode correctness; leave it out");
@@ -386,6 +394,6 @@ void oc_options_help(FILE *stream) {
   }
   fputs(
       "--tier exhaustive --mode perf\n"
-      "  commands merge, compare, certify, verify-bundle\n",
+      "  commands compare, certify, verify-bundle\n",
       stream);
 }

@@ -22,6 +22,7 @@ typedef struct oc_options {
   const char *provider;
   const char *contracts;
   const char *require;
+  const char *resume;
   const char *filter;
   const char *op;
   const char *oracle;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "checks/provider_case.h"
+#include "cli/journaling.h"
 #include "cli/operators.h"
 #include "ops_support/error.h"
 #include "report/file.h"
@@ -66,14 +67,20 @@ static int32_t check_op(const oc_session *session, ops_error *error) {
 // The cases that match the filter, of these every N-th.
 static int32_t select_cases(oc_session *session, ops_error *error) {
   const oc_options *options = &session->options;
-  session->selected = calloc(session->cases->count + 1, sizeof *session->selected);
-  if (!session->selected) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory");
-  size_t matched = 0;
-  for (size_t i = 0; i < session->cases->count; ++i) {
+  const size_t count = session->cases->count;
+  session->matched = calloc(count + 1, sizeof *session->matched);
+  session->selected = calloc(count + 1, sizeof *session->selected);
+  if (!session->matched || !session->selected) {
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory");
+  }
+  for (size_t i = 0; i < count; ++i) {
     if (options->filter && fnmatch(options->filter, session->cases->items[i].id, 0) != 0)
       continue;
-    if (matched++ % options->shard_count != options->shard_index - 1) continue;
-    session->selected[session->selected_count++] = (uint32_t)i;
+    session->matched[session->matched_count++] = (uint32_t)i;
+  }
+  for (size_t i = options->shard_index - 1; i < session->matched_count;
+       i += options->shard_count) {
+    session->selected[session->selected_count++] = session->matched[i];
   }
   return OPS_OK;
 }
@@ -129,8 +136,10 @@ int32_t oc_session_gather(oc_session *session, ops_error *error) {
 }
 
 void oc_session_finish(oc_session *session) {
+  oc_journaling_finish(&session->journaling);
   oc_report_finish(&session->report);
   free(session->selected);
+  free(session->matched);
   oc_nodes_finish(&session->nodes);
   if (session->suite && session->nodes_file >= 0) close(session->nodes_file);
   oc_onnx_suite_close(session->suite);

@@ -9,11 +9,22 @@
 
 #include "cli/options.h"
 #include "cli/require.h"
+#include "journal/journal.h"
 #include "onnx_tests/suite.h"
 #include "report/console.h"
 #include "report/report.h"
 
 #define OC_LEAST_OPEN_TIMEOUT 10.0  // seconds: drivers take their time
+
+// The journal of a run; zeroed: there is none.
+typedef struct oc_journaling {
+  oc_journal_header header;
+  oc_journal *before;  // what the file held
+  oc_journal_writer *writer;
+  bool begun;      // this run stands in it
+  int32_t status;  // of the first thing that went wrong
+  ops_error error;
+} oc_journaling;
 
 // One run of cases. Begins zeroed but for `options`.
 typedef struct oc_session {
@@ -30,11 +41,16 @@ typedef struct oc_session {
   oc_nodes nodes;
   oc_cases *made_cases;  // from contracts
   const oc_cases *cases;
-  uint32_t *selected;  // indices of cases
+  uint32_t *matched;  // indices of cases: the selection before it is cut into shards
+  size_t matched_count;
+  uint32_t *selected;  // of these, what this shard runs
   size_t selected_count;
   oc_report report;
   oc_console console;
+  oc_journaling journaling;
   bool refused;
+  bool halted;       // the journal says that it makes no sense to go on
+  bool interrupted;  // by a signal, with cases left
 } oc_session;
 
 // Fills places, cases and selection as the options ask. Probes the files of reports first, so

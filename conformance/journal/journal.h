@@ -6,8 +6,8 @@
 // derived again without running anything.
 //
 //   {"run":{…},"sum":"…"}    a run begins: the fields of oc_journal_header
-//   {"plan":{"at":0,"cases":[[ID, DOMAIN, OPERATOR, SEED], …]},"sum":"…"}   of the first run
-//   only
+//   {"plan":{"at":0,"cases":[[ID, DOMAIN, OPERATOR, TYPE, SEED, ROW], …]},"sum":"…"}
+//                            of the first run only; ROW: oc_case.provider_case
 //   {"result":{"at":17,"id":…,"status":…},"sum":"…"}       at: position in the plan
 //   {"end":{"seconds":…,"results":…},"sum":"…"}            a run came to its end
 //
@@ -70,8 +70,8 @@ int32_t oc_journal_header_match(const oc_journal_header *header, const char *pat
 
 typedef struct oc_journal {
   oc_journal_header header;  // of the last run; identities of the last one that opened
-  // The plan. Of an item only id, seed and the contract's domain, op and name are set: no
-  // contract file is needed to report.
+  // The plan. An item tells its id, seed, provider_case, main type and its contract's domain
+  // and op, no more: all that reports ask for, without any contract file.
   oc_cases cases;
   bool planned;  // the plan is whole
   // The last result of each case that has one, in the order of the plan, then those about the
@@ -97,6 +97,9 @@ void oc_journal_destroy(oc_journal *journal);  // accepts NULL
 // True for a result that a resumed run need not give again: any but NOT_RUN.
 bool oc_journal_is_final(const oc_result *result);
 
+// Whether two results about the provider as a whole say the same.
+bool oc_journal_same_finding(const oc_result *a, const oc_result *b);
+
 // Journals of all shards of one run, as the journal that one run over all would have left.
 // INVALID_ARGUMENT: different headers, a shard missing or given twice, a case without a result;
 // the first of them are named. `paths` are used in messages. Copies all it keeps.
@@ -111,13 +114,13 @@ int32_t oc_journal_report(const oc_journal *journal, oc_report *out_report, ops_
 
 typedef struct oc_journal_writer oc_journal_writer;
 
-// Opens a file to be continued behind `whole` and `sum` of `read`, or a new one: NULL. One
-// process writes a journal at a time: another one finds it locked (PRECONDITION). Nothing is
-// changed before the first line.
-int32_t oc_journal_writer_open(const char *path, const oc_journal *read,
-                               oc_journal_writer **out_writer, ops_error *error);
-// Begins a run: its header and, unless the file has it, the plan: `indices` of `cases`, which
-// are borrowed. The results that follow count in `cases`.
+// Opens a file to be continued, or a new one, and reads what it holds: *out_journal has 0 runs
+// if that is nothing, and is owned by the caller. One process writes a journal at a time:
+// another one finds it locked (PRECONDITION). The file is not changed before a run begins.
+int32_t oc_journal_writer_open(const char *path, oc_journal_writer **out_writer,
+                               oc_journal **out_journal, ops_error *error);
+// Begins a run behind what the file holds: its header and, unless it is there, the plan:
+// `indices` of `cases`, which are borrowed. The results that follow count in `cases`.
 int32_t oc_journal_writer_begin(oc_journal_writer *writer, const oc_journal_header *header,
                                 const oc_cases *cases, const uint32_t *indices, size_t count,
                                 ops_error *error);

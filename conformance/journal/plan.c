@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases/element.h"
+
 #define MAX_NAME 128  // bytes of a domain, of an operator
 
 struct oc_journal_plan {
@@ -61,31 +63,46 @@ static const oc_contract *contract_of(oc_journal_plan *plan, const char *domain,
   contract->domain = oc_arena_copy_string(plan->arena, domain, strlen(domain));
   contract->op = oc_arena_copy_string(plan->arena, op, strlen(op));
   contract->file = "";
+  contract->type_var_count = 1;
   return contract->domain && contract->op ? contract : NULL;
 }
 
-static bool add(oc_journal_plan *plan, const char *id, const char *domain, const char *op,
-                uint64_t seed) {
-  if (!make_room(plan)) return false;
-  oc_case item = {.id = oc_arena_copy_string(plan->arena, id, strlen(id)),
-                  .contract = contract_of(plan, domain, op),
-                  .seed = seed};
+// A contract of one type variable, whose type is the main one of the case.
+static bool add(oc_journal_plan *plan, const char *id, const oc_contract *contract,
+                int32_t type, uint64_t seed, uint32_t provider_case) {
+  int32_t *types = oc_arena_alloc(plan->arena, 1, sizeof *types);
+  if (!types || !make_room(plan)) return false;
+  types[0] = type;
+  const oc_case item = {.id = oc_arena_copy_string(plan->arena, id, strlen(id)),
+                        .contract = contract_of(plan, contract->domain, contract->op),
+                        .types = types,
+                        .seed = seed,
+                        .provider_case = provider_case};
   if (!item.id || !item.contract) return false;
   plan->items[plan->count++] = item;
   return true;
 }
 
 bool oc_journal_plan_add(oc_journal_plan *plan, const oc_case *item) {
-  return add(plan, item->id, item->contract->domain, item->contract->op, item->seed);
+  return add(plan, item->id, item->contract, oc_case_main_type(item), item->seed,
+             item->provider_case);
 }
 
 // ---- Lines ----------------------------------------------------------------------------------
 
+enum { ID, DOMAIN, OPERATOR, TYPE, SEED, ROW, WORDS };
+
 static cJSON *case_json(const oc_case *item) {
-  char seed[24];
+  char seed[24], row[16];
   snprintf(seed, sizeof seed, "%" PRIu64, item->seed);
-  const char *const texts[] = {item->id, item->contract->domain, item->contract->op, seed};
-  return cJSON_CreateStringArray(texts, 4);
+  snprintf(row, sizeof row, "%" PRIu32, item->provider_case);
+  const char *const texts[WORDS] = {[ID] = item->id,
+                                    [DOMAIN] = item->contract->domain,
+                                    [OPERATOR] = item->contract->op,
+                                    [TYPE] = oc_element_name(oc_case_main_type(item)),
+                                    [SEED] = seed,
+                                    [ROW] = row};
+  return cJSON_CreateStringArray(texts, WORDS);
 }
 
 cJSON *oc_journal_plan_json(const oc_cases *cases, const uint32_t *indices, size_t at,
@@ -106,19 +123,31 @@ static bool is_word(const char *text, size_t most) {
   return text && text[0] && strlen(text) < most;
 }
 
-static const char *parse_case(oc_journal_plan *plan, const cJSON *array) {
-  const char *texts[4];
+static bool parse_whole(const char *text, uint64_t most, uint64_t *out_value) {
   char *end = NULL;
-  if (!cJSON_IsArray(array) || cJSON_GetArraySize(array) != 4) return "a case is no list of 4";
-  for (int i = 0; i < 4; ++i) texts[i] = cJSON_GetStringValue(cJSON_GetArrayItem(array, i));
-  if (!is_word(texts[0], OC_CASE_MAX_ID)) return "an id";
-  if (!texts[1] || strlen(texts[1]) >= MAX_NAME) return "a domain";
-  if (!is_word(texts[2], MAX_NAME)) return "an operator";
-  if (!is_word(texts[3], 24)) return "a seed";
+  if (!text || text[0] < '0' || text[0] > '9') return false;
   errno = 0;
-  const unsigned long long seed = strtoull(texts[3], &end, 10);
-  if (texts[3][0] < '0' || texts[3][0] > '9' || *end || errno) return "a seed";
-  return add(plan, texts[0], texts[1], texts[2], seed) ? NULL : "no memory";
+  const unsigned long long value = strtoull(text, &end, 10);
+  *out_value = value;
+  return *end == 0 && errno == 0 && value <= most;
+}
+
+static const char *parse_case(oc_journal_plan *plan, const cJSON *array) {
+  const char *texts[WORDS];
+  uint64_t seed, row;
+  if (!cJSON_IsArray(array) || cJSON_GetArraySize(array) != WORDS) {
+    return "a case is no list of 6";
+  }
+  for (int i = 0; i < WORDS; ++i) texts[i] = cJSON_GetStringValue(cJSON_GetArrayItem(array, i));
+  if (!is_word(texts[ID], OC_CASE_MAX_ID)) return "an id";
+  if (!texts[DOMAIN] || strlen(texts[DOMAIN]) >= MAX_NAME) return "a domain";
+  if (!is_word(texts[OPERATOR], MAX_NAME)) return "an operator";
+  if (!is_word(texts[TYPE], MAX_NAME)) return "a type";
+  if (!parse_whole(texts[SEED], UINT64_MAX, &seed)) return "a seed";
+  if (!parse_whole(texts[ROW], UINT32_MAX, &row)) return "a row of cases about the provider";
+  const int32_t type = oc_element_type(texts[TYPE], strlen(texts[TYPE]));
+  const oc_contract contract = {.domain = texts[DOMAIN], .op = texts[OPERATOR]};
+  return add(plan, texts[ID], &contract, type, seed, (uint32_t)row) ? NULL : "no memory";
 }
 
 const char *oc_journal_plan_parse(oc_journal_plan *plan, const cJSON *object) {

@@ -266,3 +266,7 @@ void oc_journal_destroy(oc_journal *journal) {
 bool oc_journal_is_final(const oc_result *result) {
   return result->status != OC_STATUS_NOT_RUN;
 }
+
+bool oc_journal_same_finding(const oc_result *a, const oc_result *b) {
+  return a->status == b->status && a->phase == b->phase && strcmp(a->check, b->check) == 0;
+}

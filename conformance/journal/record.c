@@ -166,7 +166,3 @@ const char *oc_journal_record_parse(oc_result *result, const cJSON *object) {
   }
   return NULL;
 }
-
-bool oc_journal_same_finding(const oc_result *a, const oc_result *b) {
-  return a->status == b->status && a->phase == b->phase && strcmp(a->check, b->check) == 0;
-}

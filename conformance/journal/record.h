@@ -15,7 +15,4 @@ cJSON *oc_journal_record_json(const oc_result *result);
 // NULL, or the name of the member that is missing or wrong. case_index is left alone.
 const char *oc_journal_record_parse(oc_result *result, const cJSON *object);
 
-// Whether two results about the provider as a whole say the same.
-bool oc_journal_same_finding(const oc_result *a, const oc_result *b);
-
 #endif  // OC_JOURNAL_RECORD_H_

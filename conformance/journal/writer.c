@@ -27,6 +27,7 @@ struct oc_journal_writer {
   uint64_t whole;  // what of the file is kept
   bool planned;    // it has its plan
   bool begun;
+  bool created;  // it was not there before
   char sum[OC_JOURNAL_SUM_DIGITS + 1];
   const oc_cases *cases;
   uint32_t *places;  // by case_index: the position in the plan
@@ -63,28 +64,37 @@ static int32_t lock(const oc_journal_writer *writer, ops_error *error) {
                        writer->path);
 }
 
-int32_t oc_journal_writer_open(const char *path, const oc_journal *read,
-                               oc_journal_writer **out_writer, ops_error *error) {
+static int32_t open_file(oc_journal_writer *writer, const char *path, oc_journal **out_journal,
+                         ops_error *error) {
+  writer->path = strdup(path);
+  if (!writer->path) return no_memory(error);
+  writer->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  writer->created = writer->fd >= 0;
+  if (writer->fd < 0 && errno == EEXIST) writer->fd = open(path, O_RDWR | O_CLOEXEC);
+  if (writer->fd < 0) return io_error(writer, "written", error);
+  OPS_RETURN_IF_ERROR(lock(writer, error));
+  return oc_journal_read(path, out_journal, error);
+}
+
+int32_t oc_journal_writer_open(const char *path, oc_journal_writer **out_writer,
+                               oc_journal **out_journal, ops_error *error) {
+  oc_journal *read = NULL;
   oc_journal_writer *writer = calloc(1, sizeof *writer);
   if (!writer) return no_memory(error);
   writer->fd = -1;
-  writer->path = strdup(path);
-  int32_t status = writer->path ? OPS_OK : no_memory(error);
-  if (status == OPS_OK) {
-    writer->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    status = writer->fd >= 0 ? lock(writer, error) : io_error(writer, "written", error);
-  }
+  const int32_t status = open_file(writer, path, &read, error);
   if (status != OPS_OK) {
     oc_journal_writer_close(writer);
     return status;
   }
   // A journal without a whole plan has no result: it begins anew.
-  if (read && read->planned) {
+  if (read->planned) {
     writer->planned = true;
     writer->whole = read->whole;
     memcpy(writer->sum, read->sum, sizeof writer->sum);
   }
   *out_writer = writer;
+  *out_journal = read;
   return OPS_OK;
 }
 
@@ -92,6 +102,7 @@ void oc_journal_writer_close(oc_journal_writer *writer) {
   if (!writer) return;
   if (writer->fd >= 0) {
     if (writer->begun) fdatasync(writer->fd);
+    if (writer->created && !writer->begun) unlink(writer->path);
     close(writer->fd);
   }
   free(writer->places);

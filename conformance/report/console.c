@@ -75,7 +75,7 @@ static void put_duration(FILE *stream, double seconds) {
 
 static void put_progress(oc_console *console, const oc_report *report) {
   const double elapsed = now_seconds() - console->started;
-  const double rate = elapsed > 0 ? (double)console->done / elapsed : 0;
+  const double rate = elapsed > 0 ? (double)(console->done - console->resumed) / elapsed : 0;
   const size_t left = report->selected - console->done;
   fprintf(console->stream, "%zu of %zu cases, %.0f a second, ", console->done, report->selected,
           rate);
@@ -120,7 +120,7 @@ static bool is_same_reason(oc_console *console, const oc_result *result) {
   return false;
 }
 
-void oc_console_result(oc_console *console, const oc_report *report, const oc_result *result) {
+static void put_result(oc_console *console, const oc_report *report, const oc_result *result) {
   if (result->case_index != OC_NO_CASE) ++console->done;
   const bool notable =
       oc_status_is_failure(result->status) || result->status == OC_STATUS_NOT_RUN;
@@ -130,7 +130,23 @@ void oc_console_result(oc_console *console, const oc_report *report, const oc_re
     clear_line(console);
     put_failure(console->stream, report, result);
   }
+}
+
+void oc_console_result(oc_console *console, const oc_report *report, const oc_result *result) {
+  put_result(console, report, result);
   update_progress(console, report);
+}
+
+void oc_console_resume(oc_console *console, const oc_report *report, const char *path) {
+  if (report->resumed == 0) return;
+  for (size_t i = 0; i < report->resumed; ++i) {
+    put_result(console, report, &report->results[i]);
+  }
+  console->resumed = console->done;
+  if (report->selected) console->last_tenth = console->done * 10 / report->selected;
+  fprintf(console->stream, "resumed   %zu of %zu cases have a result in '%s'\n\n",
+          console->resumed, report->selected, path);
+  fflush(console->stream);
 }
 
 // ---- The end --------------------------------------------------------------------------------

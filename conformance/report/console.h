@@ -12,7 +12,8 @@ typedef struct oc_console {
   bool live;  // a terminal: one progress line that is written over
   double started;
   double last_update;
-  size_t done;
+  size_t done;     // cases with a result
+  size_t resumed;  // of these, not of this run
   size_t last_tenth;
   size_t failures;
   size_t same_reason;  // NOT_RUN, for the reason of the one before it
@@ -21,6 +22,8 @@ typedef struct oc_console {
 
 oc_console oc_console_open(FILE *stream);
 void oc_console_greet(oc_console *console, const oc_report *report);
+// The results that the report has already, from the journal `path`.
+void oc_console_resume(oc_console *console, const oc_report *report, const char *path);
 void oc_console_result(oc_console *console, const oc_report *report, const oc_result *result);
 void oc_console_close(oc_console *console, const oc_report *report);
 

@@ -55,6 +55,7 @@ typedef struct oc_report {
   size_t selected;
   oc_result *results;  // in order of arrival; case_index OC_NO_CASE: about the provider
   size_t count;
+  size_t resumed;  // of these, results that an earlier run had found
   size_t capacity;
   uint64_t counts[OC_STATUS_COUNT];
   oc_hello hello;                      // zero until a worker has said it

@@ -51,6 +51,7 @@ typedef struct pool {
   bool closed_badly;  // reported once
   bool stopped;       // the providers do not open any more
   bool refused;       // and never did
+  bool cancelled;     // nobody wants to know any more
   ops_error *error;
   int32_t status;
 } pool;
@@ -378,8 +379,15 @@ static bool wait_for_workers(pool *pool) {
   return true;
 }
 
+static bool is_cancelled(pool *pool) {
+  const oc_pool_events *events = pool->events;
+  if (!pool->cancelled && events->go_on) pool->cancelled = !events->go_on(events->context);
+  return pool->cancelled;
+}
+
 static bool step(pool *pool) {
   uint32_t live = 0;
+  if (is_cancelled(pool)) return false;
   for (uint32_t i = 0; i < pool->slot_count; ++i) {
     slot *slot = &pool->slots[i];
     if (slot->state == SLOT_EMPTY && wants_worker(pool, i)) start_worker(pool, slot);
@@ -388,6 +396,13 @@ static bool step(pool *pool) {
   }
   if (live == 0) return false;
   return wait_for_workers(pool);
+}
+
+static void stop_all(pool *pool) {
+  for (uint32_t i = 0; i < pool->slot_count; ++i) {
+    if (pool->slots[i].state != SLOT_EMPTY) oc_worker_stop(&pool->slots[i].worker, NULL, 0);
+    pool->slots[i].state = SLOT_EMPTY;
+  }
 }
 
 static void report_rest(pool *pool) {
@@ -422,8 +437,9 @@ int32_t oc_pool_run(const oc_pool_options *options, const oc_pool_events *events
   struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
   sigaction(SIGPIPE, &ignore, &before);
   while (step(&pool)) continue;
+  stop_all(&pool);
   sigaction(SIGPIPE, &before, NULL);
-  if (pool.status == OPS_OK && !pool.refused) report_rest(&pool);
+  if (pool.status == OPS_OK && !pool.refused && !pool.cancelled) report_rest(&pool);
   free(pool.slots);
   free(pool.failed);
   return pool.status;

@@ -30,6 +30,9 @@ typedef struct oc_pool_events {
   void (*hello)(void *context, const oc_hello *hello);  // once, before the first result
   void (*refused)(void *context, const ops_error *error);
   void (*result)(void *context, const oc_result *result);
+  // Asked several times a second. False: all workers are killed and the run ends, with no
+  // result of what was not finished. NULL: true.
+  bool (*go_on)(void *context);
 } oc_pool_events;
 
 // Runs `indices`; with none, opens and closes once. An error means that the harness itself

@@ -3,6 +3,7 @@
 // Tolerances of a contract are expressions over the case: they are evaluated here.
 #include "checks/limits.h"
 
+#include "cases/element.h"
 #include "ops_support/error.h"
 
 static int32_t evaluate(const oc_expr *expr, const oc_expr_env *env, double *out,
@@ -20,8 +21,11 @@ static bool exact_wanted(const oc_case *item) {
 static int32_t evaluate_all(oc_compare_input *input, const oc_case *item,
                             const oc_expr_env *env, oc_profile_id profile, ops_error *error) {
   const oc_tolerance *tolerance = &item->contract->precision.tolerance[profile];
-  OPS_RETURN_IF_ERROR(evaluate(tolerance->ulp, env, &input->ulp, error));
-  OPS_RETURN_IF_ERROR(evaluate(tolerance->absolute, env, &input->absolute, error));
+  // Integers have no last place: their results are equal or wrong.
+  if (oc_element_is_floating(input->type)) {
+    OPS_RETURN_IF_ERROR(evaluate(tolerance->ulp, env, &input->ulp, error));
+    OPS_RETURN_IF_ERROR(evaluate(tolerance->absolute, env, &input->absolute, error));
+  }
   OPS_RETURN_IF_ERROR(evaluate(tolerance->k, env, &input->k, error));
   OPS_RETURN_IF_ERROR(evaluate(tolerance->cap, env, &input->cap, error));
   if (!item->row->trivial) return OPS_OK;

@@ -2,7 +2,8 @@
 //
 // The Reduce family: one loop over the reduced dimensions, with the operator as a row. Axes are
 // an attribute, or from opset 13 (ReduceSum) and 18 on an input; without axes everything is
-// reduced, unless noop_with_empty_axes says otherwise. Sums are taken in row-major order.
+// reduced; with noop_with_empty_axes each element is then reduced by itself: ReduceL1 is Abs.
+// Sums are taken in row-major order.
 #include <math.h>
 
 #include "operators.h"
@@ -23,12 +24,13 @@ typedef struct reduce_row {
   void (*add_exact)(sum *s, int64_t x, int natural);
   // What an empty set of integers gives.
   int64_t (*start_exact)(const ref_element *element);
+  int32_t changes_one;  // the reduction of one element is not that element
 } reduce_row;
 
 typedef struct reduce_state {
   uint64_t reduced;  // set of axes
   int32_t keep;
-  int32_t copy;  // nothing to reduce: elementwise
+  int32_t copy;  // nothing to reduce, and no element changes
 } reduce_state;
 
 static void add_plain(sum *s, double x) {
@@ -130,16 +132,16 @@ static int64_t largest(const ref_element *element) {
 }
 
 static const reduce_row rows[] = {
-    [REF_REDUCE_SUM] = {0, add_plain, NULL, exact_sum, zero},
-    [REF_REDUCE_MEAN] = {0, add_plain, finish_mean, NULL, NULL},
-    [REF_REDUCE_PROD] = {1, add_product, NULL, exact_product, one},
-    [REF_REDUCE_MAX] = {-INFINITY, add_max, NULL, exact_max, lowest},
-    [REF_REDUCE_MIN] = {INFINITY, add_min, NULL, exact_min, largest},
-    [REF_REDUCE_L1] = {0, add_absolute, NULL, exact_absolute, zero},
-    [REF_REDUCE_L2] = {0, add_square, finish_root, NULL, NULL},
-    [REF_REDUCE_LOG_SUM] = {0, add_plain, finish_log, NULL, NULL},
-    [REF_REDUCE_LOG_SUM_EXP] = {0, add_exponential, finish_exponential, NULL, NULL},
-    [REF_REDUCE_SUM_SQUARE] = {0, add_square, NULL, exact_square, zero},
+    [REF_REDUCE_SUM] = {0, add_plain, NULL, exact_sum, zero, 0},
+    [REF_REDUCE_MEAN] = {0, add_plain, finish_mean, NULL, NULL, 0},
+    [REF_REDUCE_PROD] = {1, add_product, NULL, exact_product, one, 0},
+    [REF_REDUCE_MAX] = {-INFINITY, add_max, NULL, exact_max, lowest, 0},
+    [REF_REDUCE_MIN] = {INFINITY, add_min, NULL, exact_min, largest, 0},
+    [REF_REDUCE_L1] = {0, add_absolute, NULL, exact_absolute, zero, 1},
+    [REF_REDUCE_L2] = {0, add_square, finish_root, NULL, NULL, 1},
+    [REF_REDUCE_LOG_SUM] = {0, add_plain, finish_log, NULL, NULL, 1},
+    [REF_REDUCE_LOG_SUM_EXP] = {0, add_exponential, finish_exponential, NULL, NULL, 0},
+    [REF_REDUCE_SUM_SQUARE] = {0, add_square, NULL, exact_square, zero, 1},
 };
 
 static int32_t prepare(ref_prepare *p) {
@@ -150,8 +152,10 @@ static int32_t prepare(ref_prepare *p) {
   RETURN_IF_ERROR(ref_axes(p, 1, x->rank, axes, &count, &given));
   s->keep = ref_attr_int(p->kernel, "keepdims", 1) != 0;
   if (count == 0) {
-    s->copy = ref_attr_int(p->kernel, "noop_with_empty_axes", 0) != 0;
-    for (int32_t i = 0; !s->copy && i < x->rank; ++i) s->reduced |= (uint64_t)1 << i;
+    const reduce_row *row = p->kernel->op->family;
+    int none = ref_attr_int(p->kernel, "noop_with_empty_axes", 0) != 0;
+    s->copy = none && !row->changes_one;
+    for (int32_t i = 0; !none && i < x->rank; ++i) s->reduced |= (uint64_t)1 << i;
   }
   for (int32_t i = 0; i < count; ++i) s->reduced |= (uint64_t)1 << axes[i];
   int64_t dims[OPS_MAX_RANK];

@@ -210,6 +210,47 @@ static void broken_rules_are_named(void **state) {
   test_host_close(&host);
 }
 
+// ---- Reductions along no axis ---------------------------------------------------------------
+
+// ONNX on noop_with_empty_axes: "composite-reduction operators will still perform the
+// non-reduction steps", so that ReduceSumSquare is a square. Values by hand.
+static const struct {
+  const char *op;
+  float x[2], y[2];
+} alone[] = {
+    {"ReduceL1", {-1.5f, 2}, {1.5f, 2}},         {"ReduceL2", {-3, 0.5f}, {3, 0.5f}},
+    {"ReduceSumSquare", {-1.5f, 2}, {2.25f, 4}}, {"ReduceLogSum", {1, 0.5f}, {0, -0.69314718f}},
+    {"ReduceLogSumExp", {-1.5f, 2}, {-1.5f, 2}}, {"ReduceSum", {-1.5f, 2}, {-1.5f, 2}},
+    {"ReduceMax", {-1.5f, 2}, {-1.5f, 2}},
+};
+
+static void reductions_along_no_axis_still_compute(void **state) {
+  (void)state;
+  test_host host;
+  test_host_open(&host);
+  for (size_t i = 0; i < sizeof alone / sizeof *alone; ++i) {
+    ops_attribute noop = int_attribute("noop_with_empty_axes", (const int64_t[]){1}, 0);
+    test_tensor x = {0}, y = {.present = 1};
+    test_tensor_init(&x, OPS_TYPE_FLOAT, 1, (const int64_t[]){2}, 0);
+    test_tensor_fill(&x, alone[i].x);
+    test_node node = {.op = alone[i].op,
+                      .opset = 18,
+                      .attributes = &noop,
+                      .attribute_count = 1,
+                      .inputs = &x,
+                      .input_count = 1,
+                      .outputs = &y,
+                      .output_count = 1};
+    ops_error error = {.struct_size = sizeof error};
+    if (test_run(&host, &node, &error) != OPS_OK) fail_msg("%s", error.message);
+    for (int k = 0; k < 2; ++k)
+      assert_float_equal(((const float *)y.memory)[k], alone[i].y[k], 1e-7f);
+    test_tensor_finish(&x);
+    test_tensor_finish(&y);
+  }
+  test_host_close(&host);
+}
+
 // ---- Every claimed type
 // ------------------------------------------------------------------------
 
@@ -519,6 +560,7 @@ static void parents_outlive_children(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(broken_rules_are_named),
+      cmocka_unit_test(reductions_along_no_axis_still_compute),
       cmocka_unit_test(every_claimed_type_runs),
       cmocka_unit_test(every_allocation_may_fail),
       cmocka_unit_test(results_do_not_depend_on_threads),

@@ -108,7 +108,10 @@ static const oc_check kChecks[] = {
     {OC_CHECK_TIME, "The case ends within the time allowed.", OC_POINT_OTHER, NULL, "ERRORS-5",
      OC_EVERY_CASE},
     {OC_CHECK_LIFECYCLE, "Opening and closing succeed, and nothing is left behind.",
-     OC_POINT_OTHER, NULL, "LIFECYCLE-1 LIFECYCLE-2 NEGOTIATION-6", OC_EVERY_CASE},
+     OC_POINT_OTHER, NULL,
+     "LIFECYCLE-1 LIFECYCLE-2 LIFECYCLE-3 LIFECYCLE-4 LIFECYCLE-5 LIFECYCLE-6 LIFECYCLE-9 "
+     "LIFECYCLE-10 MEMORY-9 MEMORY-10 THREADS-5 NEGOTIATION-6",
+     OC_EVERY_CASE},
     {OC_CHECK_NEGOTIATION, "Hosts of other versions are served or refused as the ABI says.",
      OC_POINT_OTHER, NULL,
      "NEGOTIATION-1 NEGOTIATION-2 NEGOTIATION-3 NEGOTIATION-4 NEGOTIATION-5 NEGOTIATION-7 "

@@ -58,5 +58,19 @@ bool oc_negotiation_null_error(oc_trial *trial);
 bool oc_negotiation_extension(oc_trial *trial);
 bool oc_negotiation_host_truncated(oc_trial *trial);
 bool oc_negotiation_host_oversized(oc_trial *trial);
+bool oc_lifecycle_instance_in_use(oc_trial *trial);
+bool oc_lifecycle_device_with_stream(oc_trial *trial);
+bool oc_lifecycle_device_with_event(oc_trial *trial);
+bool oc_lifecycle_device_with_allocation(oc_trial *trial);
+bool oc_lifecycle_device_with_kernel(oc_trial *trial);
+bool oc_lifecycle_null(oc_trial *trial);
+bool oc_lifecycle_unknown_option(oc_trial *trial);
+bool oc_lifecycle_device_index(oc_trial *trial);
+bool oc_lifecycle_device_info(oc_trial *trial);
+bool oc_lifecycle_two_instances(oc_trial *trial);
+bool oc_lifecycle_reopen(oc_trial *trial);
+bool oc_lifecycle_scarcity(oc_trial *trial);
+bool oc_lifecycle_silence(oc_trial *trial);
+bool oc_lifecycle_memory(oc_trial *trial);
 
 #endif  // OC_CHECKS_PROVIDER_CASE_H_

@@ -36,6 +36,7 @@ typedef enum fault { FAULT_LIST(FAULT_ITEM) FAULT_COUNT } fault;
 
 // The instance is that of host_device.h; its options point to its fault.
 struct ops_kernel {
+  ops_device *device;
   fault fault;
   int64_t axis;  // Softmax
 };

@@ -77,11 +77,14 @@ int32_t faulty_create(ops_device *device, const ops_kernel_def *def, const ops_n
   if (!kernel) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a kernel");
   kernel->fault = *(const fault *)device->instance->options;
   kernel->axis = ops_node_int(node, "axis", -1);
+  kernel->device = device;
+  ops_host_device_count_kernel(device, 1);
   *out_kernel = kernel;
   return OPS_OK;
 }
 
 void faulty_destroy(ops_kernel *kernel) {
+  if (kernel) ops_host_device_count_kernel(kernel->device, -1);
   free(kernel);
 }
 

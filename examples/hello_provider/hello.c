@@ -12,6 +12,7 @@
 
 struct ops_kernel {
   float (*function)(float x);
+  ops_device *device;
 };
 struct ops_prepared {
   float (*function)(float x);
@@ -31,15 +32,18 @@ static float negate(float x) {
 
 static int32_t kernel_create(ops_device *device, const ops_kernel_def *def,
                              const ops_node *node, ops_kernel **out_kernel, ops_error *error) {
-  (void)device, (void)node;
+  (void)node;
   ops_kernel *kernel = malloc(sizeof *kernel);
   if (!kernel) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a kernel");
   kernel->function = ((const ops_kernel *)def->context)->function;
+  kernel->device = device;
+  ops_host_device_count_kernel(device, 1);
   *out_kernel = kernel;
   return OPS_OK;
 }
 
 static void kernel_destroy(ops_kernel *kernel) {
+  if (kernel) ops_host_device_count_kernel(kernel->device, -1);
   free(kernel);
 }
 
@@ -79,7 +83,7 @@ static const ops_kernel_api kKernelApi = {.struct_size = sizeof(ops_kernel_api),
 static const ops_arg_def kFloat[] = {{.struct_size = sizeof(ops_arg_def),
                                       .name = OPS_STR("X"),
                                       .types = OPS_TYPE_BIT(OPS_TYPE_FLOAT)}};
-static const ops_kernel kRelu = {relu}, kNegate = {negate};
+static const ops_kernel kRelu = {.function = relu}, kNegate = {.function = negate};
 
 #define DEF(op_name, first_opset, row)                                                    \
   {                                                                                       \

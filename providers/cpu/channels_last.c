@@ -191,6 +191,7 @@ static int32_t allocate(ops_device *device, int32_t memory_kind, uint64_t size,
   if (size == 0)
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "cpu: an allocation of 0 bytes");
   *out_memory = device->api->allocate(device->host, size, alignment < 64 ? 64 : alignment);
+  if (*out_memory) atomic_fetch_add(&device->blocks, 1);
   return *out_memory ? OPS_OK
                      : ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY,
                                      "cpu: no memory for %llu bytes", (unsigned long long)size);
@@ -198,6 +199,7 @@ static int32_t allocate(ops_device *device, int32_t memory_kind, uint64_t size,
 
 static void free_memory(ops_device *device, int32_t memory_kind, void *memory) {
   (void)memory_kind;
+  if (memory) atomic_fetch_sub(&device->blocks, 1);
   cpu_free(device, memory);
 }
 

@@ -37,6 +37,7 @@ struct ops_device {
   cpu_dnnl *dnnl;
   int32_t channels_last;  // 1: the device offers that layout
   atomic_int kernels;     // alive
+  atomic_int blocks;      // of memory that the host has allocated and not freed
   char fingerprint[160];
 };
 

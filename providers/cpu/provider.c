@@ -27,11 +27,12 @@ static void read_model_name(char *out_name, size_t size) {
 
 static int32_t close_device(ops_device *device, ops_error *error) {
   if (!device) return OPS_OK;
-  const int alive = atomic_load(&device->kernels);
-  if (alive > 0)
+  const int kernels = atomic_load(&device->kernels), blocks = atomic_load(&device->blocks);
+  if (kernels > 0 || blocks > 0)
     return ops_error_set(error, OPS_ERROR_PRECONDITION,
-                         "cpu: %d kernel(s) of the device are alive; destroy them first",
-                         alive);
+                         "cpu: %d kernel(s) and %d allocation(s) of the device are alive; "
+                         "destroy and free them first",
+                         kernels, blocks);
   ops_instance *instance = device->instance;
   cpu_dnnl_destroy(device->dnnl);
   cpu_free(device, device);

@@ -20,9 +20,17 @@ int32_t ops_host_device_open(ops_instance *instance, uint64_t index, ops_device 
   return OPS_OK;
 }
 
+void ops_host_device_count_kernel(ops_device *device, int32_t change) {
+  __atomic_fetch_add(&device->kernels, change, __ATOMIC_ACQ_REL);
+}
+
 int32_t ops_host_device_close(ops_device *device, ops_error *error) {
-  (void)error;
-  if (device) ops_host_instance_remove_device(device->instance);
+  if (!device) return OPS_OK;
+  const int32_t alive = __atomic_load_n(&device->kernels, __ATOMIC_ACQUIRE);
+  if (alive)
+    return ops_error_set(error, OPS_ERROR_PRECONDITION,
+                         "%d kernel(s) of the device are alive; destroy them first", alive);
+  ops_host_instance_remove_device(device->instance);
   free(device);
   return OPS_OK;
 }

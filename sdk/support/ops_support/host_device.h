@@ -15,10 +15,16 @@ extern "C" {
 // What kernels find behind their device handle.
 struct ops_device {
   ops_instance *instance;
+  int32_t kernels;  // alive; atomic
 };
+
+// A kernel of the device is created (1) or destroyed (-1). A device with live kernels does not
+// close.
+void ops_host_device_count_kernel(ops_device *device, int32_t change);
 
 int32_t ops_host_device_open(ops_instance *instance, uint64_t index, ops_device **out_device,
                              ops_error *error);
+// PRECONDITION while a kernel that was counted is alive. Accepts NULL.
 int32_t ops_host_device_close(ops_device *device, ops_error *error);
 
 // For ops_provider.instance.

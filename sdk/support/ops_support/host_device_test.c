@@ -37,6 +37,10 @@ static void objects_are_destroyed_in_order(void **state) {
   assert_ptr_equal(first->instance, instance);
   assert_int_equal(kApi->destroy(instance, &error), OPS_ERROR_PRECONDITION);
   assert_non_null(strstr(error.message, "2 device(s)"));
+  ops_host_device_count_kernel(first, 1);
+  assert_int_equal(kApi->device_close(first, &error), OPS_ERROR_PRECONDITION);
+  assert_non_null(strstr(error.message, "1 kernel(s)"));
+  ops_host_device_count_kernel(first, -1);
   assert_int_equal(kApi->device_close(first, &error), OPS_OK);
   assert_int_equal(kApi->destroy(instance, &error), OPS_ERROR_PRECONDITION);
   assert_int_equal(kApi->device_close(second, &error), OPS_OK);

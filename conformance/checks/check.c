@@ -121,6 +121,8 @@ static const oc_check kChecks[] = {
      OC_POINT_OTHER, NULL, "DEFINITIONS-1", OC_EVERY_CASE},
     {OC_CHECK_REQUIRE, "What a release must support is claimed.", OC_POINT_OTHER, NULL,
      "CLAIMS-5", OC_EVERY_CASE},
+    {OC_CHECK_WAIVERS, "A waiver is about a failure that is still there, and has not expired.",
+     OC_POINT_OTHER, NULL, NULL, OC_EVERY_CASE},
 };
 
 _Static_assert(sizeof kChecks / sizeof *kChecks <= 64, "oc_result.checks has one bit for each");

@@ -110,6 +110,7 @@ bool oc_check_environment(oc_trial *trial);
 #define OC_CHECK_NEGOTIATION "negotiation"
 #define OC_CHECK_OPERATOR "operator"
 #define OC_CHECK_REQUIRE "require"
+#define OC_CHECK_WAIVERS "waivers"
 #define OC_CHECK_ENVIRONMENT "environment"
 #define OC_CHECK_HARNESS "harness"
 

@@ -189,6 +189,18 @@ static void put_nodes(FILE *stream, const oc_nodes *nodes) {
   }
 }
 
+static void put_waivers(FILE *stream, const oc_waivers *waivers) {
+  size_t counts[OC_WAIVER_STATE_COUNT] = {0};
+  if (!waivers) return;
+  for (size_t i = 0; i < waivers->count; ++i) ++counts[waivers->items[i].state];
+  fprintf(stream, "\nwaivers   %zu of %s", waivers->count, waivers->path);
+  for (int state = 0; state < OC_WAIVER_STATE_COUNT; ++state) {
+    if (counts[state] == 0) continue;
+    fprintf(stream, ", %zu %s", counts[state], oc_waiver_state_name((oc_waiver_state)state));
+  }
+  fputc('\n', stream);
+}
+
 void oc_console_close(oc_console *console, const oc_report *report) {
   FILE *stream = console->stream;
   clear_line(console);
@@ -207,6 +219,7 @@ void oc_console_close(oc_console *console, const oc_report *report) {
   fputs(report->nodes ? "\nsuites\n" : "\noperators\n", stream);
   put_operators(stream, report);
   if (report->nodes) put_nodes(stream, report->nodes);
+  put_waivers(stream, report->waivers);
   fprintf(stream, "\n%zu cases in ", report->count);
   put_duration(stream, report->seconds);
   if (report->count) fputs(": ", stream);

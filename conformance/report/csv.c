@@ -45,7 +45,7 @@ static void put_head(csv_row *row) {
       "id",       "op",        "type",      "status",         "check",
       "metric",   "error",     "limit",     "output",         "element",
       "expected", "got",       "inputs",    "implementation", "phase",
-      "attempts", "seconds",   "seed",      "message",        "repeat",
+      "attempts", "seconds",   "seed",      "message",        "repeat", "waiver",
       "verdict",  "stage",     "median_ms", "p95_ms",         "yardstick_median_ms",
       "ratio",    "ratio_low", "ratio_high"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) put(row, names[i]);
@@ -101,6 +101,8 @@ static void put_result(csv_row *row, const oc_report *report, const oc_result *r
   put(row, seed);
   put_foreign(row, result->message);
   put(row, repeat ? repeat : "");
+  const oc_waiver *waiver = oc_waivers_of(report->waivers, result);
+  put_if(row, waiver != NULL, "%.0f", waiver ? waiver->line : 0);
   put_performance(row, oc_report_point(report, result));
   end(row);
   free(repeat);

@@ -47,11 +47,19 @@ static void add_clauses(oc_details *details, const oc_report *report, const oc_r
   }
 }
 
+static void print_waiver(const oc_report *report, const oc_result *result, char *text,
+                         size_t size) {
+  const oc_waiver *waiver = oc_waivers_of(report->waivers, result);
+  text[0] = 0;
+  if (waiver) oc_waiver_print(report->waivers, waiver, text, size);
+}
+
 void oc_details_init(oc_details *details, const oc_report *report, const oc_result *result) {
   details->count = 0;
   details->error[0] = 0;
   details->clauses = NULL;
   print_error(result, details->error, sizeof details->error);
+  print_waiver(report, result, details->waiver, sizeof details->waiver);
   details->repeat = oc_report_repeat(report, result);
   add(details, "check", result->check);
   add_clauses(details, report, result);
@@ -60,6 +68,7 @@ void oc_details_init(oc_details *details, const oc_report *report, const oc_resu
   add(details, "found", result->got);
   add(details, "error", details->error);
   add(details, "why", result->message);
+  add(details, "waiver", details->waiver);
   add(details, "repeat", details->repeat);
 }
 

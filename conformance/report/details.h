@@ -18,6 +18,7 @@ typedef struct oc_details {
   oc_detail items[OC_DETAILS_MAX];
   size_t count;
   char error[160];  // "12.5, limit 4 (ulp), output 0, element 17"
+  char waiver[400];
   char *repeat;
   char *clauses;  // the texts of all, one after another
 } oc_details;

@@ -93,6 +93,7 @@ static void put_links(FILE *stream, const oc_report *report) {
       "checks</a> "
       "<a href=\"#errors\">Errors and limits</a> ",
       stream);
+  if (report->waivers) fputs("<a href=\"#waivers\">Waivers</a> ", stream);
   if (report->performance) {
     fputs("<a href=\"#performance\">Performance</a> <a href=\"#maturity\">Maturity</a> ",
           stream);
@@ -162,6 +163,7 @@ void oc_write_html(FILE *stream, const oc_report *report) {
     oc_html_errors(stream, report, &digest);
     oc_digest_finish(&digest);
   }
+  if (report->waivers) oc_html_waivers(stream, report->waivers);
   if (report->performance) oc_html_performance(stream, report->performance);
   put_about(stream, report);
   fprintf(stream, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", oc_page_js);

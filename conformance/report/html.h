@@ -13,6 +13,7 @@
 void oc_html_failures(FILE *stream, const oc_report *report);
 void oc_html_matrix(FILE *stream, const oc_digest *digest);
 void oc_html_errors(FILE *stream, const oc_report *report, const oc_digest *digest);
+void oc_html_waivers(FILE *stream, const oc_waivers *waivers);
 void oc_html_performance(FILE *stream, const oc_perf_results *results);
 
 // The class that colours a status: "good", "bad", "warn" or "none".

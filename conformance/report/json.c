@@ -127,6 +127,41 @@ static void put_checks(oc_json_out *json, const check_sets *sets) {
   oc_json_out_close(json);
 }
 
+// ---- Waivers --------------------------------------------------------------------------------
+
+static void put_waiver(oc_json_out *json, const oc_waiver *waiver) {
+  oc_json_out_open(json, NULL, '{');
+  oc_json_out_integer(json, "line", waiver->line);
+  oc_json_out_open(json, "cases", '[');
+  for (size_t i = 0; i < waiver->case_count; ++i) {
+    oc_json_out_text(json, NULL, waiver->cases[i]);
+  }
+  oc_json_out_close(json);
+  oc_json_out_text(json, "provider", waiver->provider);
+  oc_json_out_text(json, "versions", waiver->versions);
+  oc_json_out_text(json, "check", waiver->check);
+  if (waiver->measured) {
+    oc_json_out_number(json, "largest_error", waiver->largest_error);
+  } else {
+    oc_json_out_text(json, "largest_error", "none");
+  }
+  oc_json_out_text(json, "reason", waiver->reason);
+  oc_json_out_text(json, "expires", waiver->expires);
+  oc_json_out_text(json, "state", oc_waiver_state_name(waiver->state));
+  oc_json_out_integer(json, "waived", (int64_t)waiver->waived);
+  oc_json_out_integer(json, "passed", (int64_t)waiver->passed);
+  oc_json_out_integer(json, "worse", (int64_t)waiver->worse);
+  if (waiver->waived) oc_json_out_number(json, "seen_error", waiver->seen_error);
+  oc_json_out_close(json);
+}
+
+static void put_waivers(oc_json_out *json, const oc_waivers *waivers) {
+  if (!waivers) return;
+  oc_json_out_open(json, "waivers", '[');
+  for (size_t i = 0; i < waivers->count; ++i) put_waiver(json, &waivers->items[i]);
+  oc_json_out_close(json);
+}
+
 // ---- Cases ----------------------------------------------------------------------------------
 
 static void put_measure(oc_json_out *json, const oc_result *result) {
@@ -208,6 +243,9 @@ static void put_case(oc_json_out *json, const oc_report *report, const check_set
   put_measure(json, result);
   put_nodes(json, report, result);
   oc_json_out_text_if(json, "message", result->message);
+  if (oc_waivers_of(report->waivers, result)) {
+    oc_json_out_integer(json, "waiver", result->waiver - 1);
+  }
   if (result->status != OC_STATUS_PASS) {
     oc_json_out_text(json, "phase", oc_phase_name(result->phase));
   }
@@ -229,6 +267,7 @@ void oc_write_json(FILE *stream, const oc_report *report) {
   put_identity(&json, "oracle", &report->hello.oracle, report->oracle_hash);
   put_checks(&json, &sets);
   if (report->nodes) put_sums(&json, report->nodes->items, report->nodes->count);
+  put_waivers(&json, report->waivers);
   if (report->performance) oc_json_put_performance(&json, report->performance);
   oc_json_out_open(&json, "cases", '[');
   for (size_t i = 0; i < report->count; ++i) {

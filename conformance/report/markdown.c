@@ -180,6 +180,26 @@ static void put_performance(FILE *stream, const oc_perf_results *results) {
   fputc('\n', stream);
 }
 
+// ---- Waivers --------------------------------------------------------------------------------
+
+static void put_waivers(FILE *stream, const oc_waivers *waivers) {
+  if (!waivers) return;
+  fputs("## Waivers\n\n| line | state | cases | check | waived | pass | worse | until | reason |\n"
+        "| ---: | --- | --- | --- | ---: | ---: | ---: | --- | --- |\n",
+        stream);
+  for (size_t i = 0; i < waivers->count; ++i) {
+    const oc_waiver *waiver = &waivers->items[i];
+    fprintf(stream, "| %u | %s | ", waiver->line, oc_waiver_state_name(waiver->state));
+    oc_put_markdown(stream, waiver->cases[0]);
+    if (waiver->case_count > 1) fprintf(stream, " and %zu more", waiver->case_count - 1);
+    fprintf(stream, " | %s | %zu | %zu | %zu | %s | ", waiver->check, waiver->waived,
+            waiver->passed, waiver->worse, waiver->expires);
+    oc_put_markdown(stream, waiver->reason);
+    fputs(" |\n", stream);
+  }
+  fputc('\n', stream);
+}
+
 static void put_environment(FILE *stream, const oc_report *report) {
   const oc_identity *provider = &report->hello.candidate, *oracle = &report->hello.oracle;
   char seed[24];
@@ -201,6 +221,7 @@ void oc_write_markdown(FILE *stream, const oc_report *report) {
   put_head(stream, report);
   put_failures(stream, report);
   put_matrix(stream, report);
+  put_waivers(stream, report->waivers);
   put_performance(stream, report->performance);
   put_environment(stream, report);
 }

@@ -101,8 +101,20 @@ static void clean_result(oc_result *result) {
   if (result->status < 0 || result->status >= OC_STATUS_COUNT) result->status = OC_STATUS_FAIL;
 }
 
+// One answer per case fits; findings about the provider as a whole may be more. Without memory
+// the finding counts and is not listed.
+static bool make_room(oc_report *report) {
+  if (report->count < report->capacity) return true;
+  const size_t capacity = report->capacity * 2;
+  oc_result *results = realloc(report->results, capacity * sizeof *results);
+  if (!results) return false;
+  report->results = results;
+  report->capacity = capacity;
+  return true;
+}
+
 const oc_result *oc_report_add(oc_report *report, const oc_result *result) {
-  if (report->count == report->capacity) return result;  // cannot be: one answer per case
+  if (!make_room(report)) return result;
   oc_result *kept = &report->results[report->count++];
   *kept = *result;
   // A process that died has not said what it was given.
@@ -112,6 +124,40 @@ const oc_result *oc_report_add(oc_report *report, const oc_result *result) {
   clean_result(kept);
   ++report->counts[kept->status];
   return kept;
+}
+
+// ---- Waivers --------------------------------------------------------------------------------
+
+void oc_report_waivers_begin(oc_report *report, oc_waivers *waivers) {
+  report->waivers = waivers;
+  oc_waivers_begin(waivers, report->hello.candidate.name, report->hello.candidate.version,
+                   report->started);
+}
+
+// Whether every case there is was selected. The tier merge leaves some out.
+static bool is_complete(const oc_report_setup *setup) {
+  return !setup->filter && !setup->op && !setup->shard && !setup->onnx_tests &&
+         setup->tier != OC_TIER_MERGE;
+}
+
+void oc_report_waivers_end(oc_report *report, oc_waivers *waivers) {
+  oc_result finding;
+  oc_waivers_end(waivers, is_complete(&report->setup));
+  for (size_t i = 0; waivers && i < waivers->count; ++i) {
+    if (oc_waiver_finding(waivers, i, &finding)) oc_report_add(report, &finding);
+  }
+}
+
+void oc_report_waive(oc_report *report, oc_waivers *waivers) {
+  oc_report_waivers_begin(report, waivers);
+  for (size_t i = 0; i < report->count; ++i) {
+    oc_result *result = &report->results[i];
+    --report->counts[result->status];
+    oc_waivers_apply(waivers, oc_report_id(report, result), result);
+    ++report->counts[result->status];
+  }
+  oc_report_waivers_end(report, waivers);
+  oc_report_close(report, report->seconds);
 }
 
 // ---- Closing --------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #include "report/nodes.h"
 #include "runner/result.h"
 #include "runner/worker.h"
+#include "waivers/waivers.h"
 
 #define OC_REPORT_FORMAT 1  // of the JSON report; raised when an old reader would misread it
 
@@ -62,6 +63,7 @@ typedef struct oc_report {
   const oc_nodes *nodes;               // who ran the nodes of models; NULL: cases are no models
   const oc_clauses *clauses;           // what checks cite; NULL: only their ids are printed
   const oc_perf_results *performance;  // NULL: nothing was timed
+  const oc_waivers *waivers;  // applied to `results`; NULL: none
   char candidate_hash[65];
   char oracle_hash[65];
   char started[32];  // UTC, ISO 8601
@@ -76,6 +78,15 @@ void oc_report_finish(oc_report *report);
 // Copies and cleans texts: whatever a provider wrote becomes printable UTF-8.
 void oc_report_greet(oc_report *report, const oc_hello *hello);
 const oc_result *oc_report_add(oc_report *report, const oc_result *result);
+
+// For results that arrive one by one: begin when the provider has said who it is, apply each
+// before it is added, end after the last one and before closing. `waivers` may be NULL; else
+// they must outlive the report.
+void oc_report_waivers_begin(oc_report *report, oc_waivers *waivers);
+void oc_report_waivers_end(oc_report *report, oc_waivers *waivers);
+
+// For a closed report that no waivers were applied to: applies them and closes it again.
+void oc_report_waive(oc_report *report, oc_waivers *waivers);
 
 // Puts results in the order of the cases and settles seconds and exit code.
 void oc_report_close(oc_report *report, double seconds);

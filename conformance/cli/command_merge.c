@@ -18,6 +18,8 @@ typedef struct merging {
   oc_journal *journals[MAX_JOURNALS];
   size_t count;
   oc_report_files reports;
+  const char *waivers_path;
+  oc_waivers *waivers;
   bool help;
 } merging;
 
@@ -35,6 +37,11 @@ static int32_t read_report(void *target, const char *name, const char *text, ops
   return oc_report_files_read(&((merging *)target)->reports, name, text, error);
 }
 
+static int32_t read_waivers(void *target, const char *name, const char *text,
+                            ops_error *error) {
+  return oc_option_text(&((merging *)target)->waivers_path, name, text, error);
+}
+
 static int32_t read_help(void *target, const char *name, const char *text, ops_error *error) {
   (void)name;
   (void)text;
@@ -45,6 +52,7 @@ static int32_t read_help(void *target, const char *name, const char *text, ops_e
 
 static const oc_option_row kRows[] = {
     {"report", "FORMAT:FILE", "write a report; may be repeated", read_report, true},
+    {"waivers", "FILE", "known failures that a release may have", read_waivers, false},
     {"help", NULL, "this text", read_help, true},
 };
 static const oc_option_table kTable = {.program = "opsconform merge",
@@ -54,6 +62,9 @@ static const oc_option_table kTable = {.program = "opsconform merge",
 
 static int32_t read_all(merging *m, ops_error *error) {
   OPS_RETURN_IF_ERROR(oc_report_files_probe(&m->reports, error));
+  if (m->waivers_path) {
+    OPS_RETURN_IF_ERROR(oc_waivers_load(m->waivers_path, &m->waivers, error));
+  }
   for (size_t i = 0; i < m->count; ++i) {
     OPS_RETURN_IF_ERROR(oc_journal_read(m->paths[i], &m->journals[i], error));
   }
@@ -76,6 +87,7 @@ static int print_report(merging *m, const oc_journal *whole) {
   if (oc_journal_report(whole, &report, &error) != OPS_OK) {
     return oc_command_fail(&error, OC_EXIT_HARNESS);
   }
+  if (m->waivers) oc_report_waive(&report, m->waivers);
   oc_console console = oc_console_open(stdout);
   oc_console_greet(&console, &report);
   for (size_t i = 0; i < report.count; ++i) {
@@ -99,6 +111,7 @@ static int merge(merging *m) {
                                                                   ? OC_EXIT_HARNESS
                                                                   : OC_EXIT_USAGE);
   oc_journal_destroy(whole);
+  oc_waivers_destroy(m->waivers);
   for (size_t i = 0; i < m->count; ++i) oc_journal_destroy(m->journals[i]);
   return code;
 }

@@ -58,15 +58,18 @@ static void on_result(void *context, const oc_result *result) {
   }
   const oc_result *kept = oc_report_add(&session->report, &judged);
   if (!oc_journaling_result(session, kept)) session->halted = true;
-  if (session->options.mode == OC_MODE_CORRECTNESS) {
-    oc_console_result(&session->console, &session->report, kept);
-  }
+  if (session->options.mode != OC_MODE_CORRECTNESS) return;
+  // The report and the journal keep what was found; waivers are applied at the end.
+  oc_result shown = *kept;
+  oc_waivers_apply(session->waivers, oc_report_id(&session->report, kept), &shown);
+  oc_console_result(&session->console, &session->report, &shown);
 }
 
 static void on_hello(void *context, const oc_hello *hello) {
   oc_session *session = context;
   oc_report *report = &session->report;
   oc_report_greet(report, hello);
+  oc_report_waivers_begin(report, session->waivers);
   oc_file_hash(report->hello.candidate.path, report->candidate_hash, NULL);
   oc_file_hash(report->hello.oracle.path, report->oracle_hash, NULL);
   if (!oc_journaling_hello(session)) {
@@ -209,6 +212,7 @@ static int32_t end(oc_session *session, double seconds, ops_error *error) {
   if (!session->interrupted) OPS_RETURN_IF_ERROR(oc_journaling_end(session, seconds, error));
   if (session->journaling.before) seconds += session->journaling.before->seconds;
   oc_report_close(&session->report, seconds);
+  if (session->waivers) oc_report_waive(&session->report, session->waivers);
   return OPS_OK;
 }
 

@@ -30,6 +30,7 @@ READ_TEXT(op)
 READ_TEXT(oracle)
 READ_TEXT(onnx_tests)
 READ_TEXT(save_failing)
+READ_TEXT(waivers)
 #undef READ_TEXT
 
 static int32_t read_seed(void *target, const char *name, const char *text, ops_error *error) {
@@ -207,6 +208,9 @@ static const oc_option_row kOptions[] = {
      read_disable_pass, true},
     {"require", "FILE", "operators and types that must be supported: UNSUPPORTED becomes FAIL",
      read_require, false},
+    {"waivers", "FILE",
+     "known failures of this provider that a release may have; see docs/gate_a_release.md",
+     read_waivers, false},
     {"profile", "NAME", "tolerances: strict, standard (default) or embedded", read_profile,
      false},
     {"tier", "NAME", "how many cases: merge, or full (default)", read_tier, false},
@@ -231,7 +235,6 @@ static const oc_option_row kOptions[] = {
     {"help", NULL, "this text", read_help, true},
     {"version", NULL, "the version", read_version, true},
     {"on-hang", "CMD", NULL, NULL, false},
-    {"waivers", "FILE", NULL, NULL, false},
     {"baseline", "FILE", NULL, NULL, false},
     {"update-baseline", NULL, NULL, NULL, false},
     {"against", "LIB", NULL, NULL, false},
@@ -286,6 +289,7 @@ static int32_t check_bake(const oc_options *options, ops_error *error) {
   } rows[] = {{"provider", options->provider != NULL},
               {"option", options->option_count > 0},
               {"require", options->require != NULL},
+              {"waivers", options->waivers != NULL},
               {"mode", options->mode != OC_MODE_CORRECTNESS},
               {"save-failing", options->save_failing != NULL},
               {"resume", options->resume != NULL},
@@ -351,6 +355,10 @@ int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *
   if (options->resume && options->mode != OC_MODE_CORRECTNESS) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--resume belongs to --mode correctness; leave it out");
+  }
+  if (options->waivers && options->mode != OC_MODE_CORRECTNESS) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "--waivers belongs to --mode correctness; leave it out");
   }
   if (options->save_failing && options->mode != OC_MODE_CORRECTNESS) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,

@@ -27,6 +27,7 @@ typedef struct oc_options {
   const char *op;
   const char *oracle;
   const char *shard;
+  const char *waivers;
   const char *bake;          // the command `bake`: the folder that receives the cases
   const char *save_failing;  // a folder
   const char *onnx_tests;    // a folder of official test cases: they are run, not contracts

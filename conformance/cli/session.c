@@ -117,6 +117,9 @@ int32_t oc_session_gather(oc_session *session, ops_error *error) {
   OPS_RETURN_IF_ERROR(oc_report_files_probe(&options->reports, error));
   find_places(session);
   OPS_RETURN_IF_ERROR(load_clauses(session, error));
+  if (options->waivers) {
+    OPS_RETURN_IF_ERROR(oc_waivers_load(options->waivers, &session->waivers, error));
+  }
   if (options->onnx_tests) return gather_suite(session, error);
   OPS_RETURN_IF_ERROR(oc_contracts_load(session->contracts_path, &session->contracts, error));
   OPS_RETURN_IF_ERROR(oc_operators_check_contracts(session->contracts, error));
@@ -145,6 +148,7 @@ void oc_session_finish(oc_session *session) {
   oc_onnx_suite_close(session->suite);
   oc_cases_destroy(session->made_cases);
   oc_require_destroy(session->require);
+  oc_waivers_destroy(session->waivers);
   oc_contracts_destroy(session->contracts);
   oc_clauses_destroy(session->clauses);
 }

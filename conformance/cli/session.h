@@ -36,6 +36,7 @@ typedef struct oc_session {
   oc_clauses *clauses;  // NULL: none were found
   oc_contracts *contracts;
   oc_require *require;
+  oc_waivers *waivers;
   oc_onnx_suite *suite;
   int nodes_file;  // with a suite
   oc_nodes nodes;

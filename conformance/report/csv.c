@@ -41,13 +41,21 @@ static void put_foreign(csv_row *row, const char *text) {
 }
 
 static void put_head(csv_row *row) {
-  static const char *const names[] = {
-      "id",       "op",        "type",      "status",         "check",
-      "metric",   "error",     "limit",     "output",         "element",
-      "expected", "got",       "inputs",    "implementation", "phase",
-      "attempts", "seconds",   "seed",      "message",        "repeat", "waiver",
-      "verdict",  "stage",     "median_ms", "p95_ms",         "yardstick_median_ms",
-      "ratio",    "ratio_low", "ratio_high"};
+  static const char *const names[] = {"id",        "op",
+                                      "type",      "status",
+                                      "check",     "metric",
+                                      "error",     "limit",
+                                      "output",    "element",
+                                      "expected",  "got",
+                                      "inputs",    "implementation",
+                                      "phase",     "attempts",
+                                      "seconds",   "seed",
+                                      "message",   "repeat",
+                                      "waiver",    "verdict",
+                                      "stage",     "median_ms",
+                                      "p95_ms",    "yardstick_median_ms",
+                                      "ratio",     "ratio_low",
+                                      "ratio_high"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) put(row, names[i]);
   end(row);
 }

@@ -5,12 +5,11 @@
 #include "report/html.h"
 
 static const char *state_class(oc_waiver_state state) {
-  static const char *const classes[OC_WAIVER_STATE_COUNT] = {
-      [OC_WAIVER_IDLE] = "none",
-      [OC_WAIVER_USED] = "warn",
-      [OC_WAIVER_ELSEWHERE] = "none",
-      [OC_WAIVER_EXPIRED] = "bad",
-      [OC_WAIVER_UNMATCHED] = "bad"};
+  static const char *const classes[OC_WAIVER_STATE_COUNT] = {[OC_WAIVER_IDLE] = "none",
+                                                             [OC_WAIVER_USED] = "warn",
+                                                             [OC_WAIVER_ELSEWHERE] = "none",
+                                                             [OC_WAIVER_EXPIRED] = "bad",
+                                                             [OC_WAIVER_UNMATCHED] = "bad"};
   return classes[state];
 }
 
@@ -40,11 +39,12 @@ static void put_waiver(FILE *stream, const oc_waiver *waiver) {
 void oc_html_waivers(FILE *stream, const oc_waivers *waivers) {
   fputs("<section id=\"waivers\">\n<h2>Waivers</h2>\n<p class=\"dim\">", stream);
   oc_put_xml(stream, waivers->path);
-  fputs("</p>\n<div class=\"scroll\"><table>\n<thead><tr><th>line</th><th class=\"text\">state"
-        "</th><th class=\"text\">cases</th><th class=\"text\">check</th><th>waived</th>"
-        "<th>pass</th><th>worse</th><th>error</th><th>of at most</th><th>until</th>"
-        "<th class=\"text\">reason</th></tr></thead>\n<tbody>\n",
-        stream);
+  fputs(
+      "</p>\n<div class=\"scroll\"><table>\n<thead><tr><th>line</th><th class=\"text\">state"
+      "</th><th class=\"text\">cases</th><th class=\"text\">check</th><th>waived</th>"
+      "<th>pass</th><th>worse</th><th>error</th><th>of at most</th><th>until</th>"
+      "<th class=\"text\">reason</th></tr></thead>\n<tbody>\n",
+      stream);
   for (size_t i = 0; i < waivers->count; ++i) put_waiver(stream, &waivers->items[i]);
   fputs("</tbody></table></div>\n</section>\n", stream);
 }

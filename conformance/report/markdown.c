@@ -184,9 +184,11 @@ static void put_performance(FILE *stream, const oc_perf_results *results) {
 
 static void put_waivers(FILE *stream, const oc_waivers *waivers) {
   if (!waivers) return;
-  fputs("## Waivers\n\n| line | state | cases | check | waived | pass | worse | until | reason |\n"
-        "| ---: | --- | --- | --- | ---: | ---: | ---: | --- | --- |\n",
-        stream);
+  fputs(
+      "## Waivers\n\n| line | state | cases | check | waived | pass | worse | until | reason "
+      "|\n"
+      "| ---: | --- | --- | --- | ---: | ---: | ---: | --- | --- |\n",
+      stream);
   for (size_t i = 0; i < waivers->count; ++i) {
     const oc_waiver *waiver = &waivers->items[i];
     fprintf(stream, "| %u | %s | ", waiver->line, oc_waiver_state_name(waiver->state));

@@ -63,7 +63,7 @@ typedef struct oc_report {
   const oc_nodes *nodes;               // who ran the nodes of models; NULL: cases are no models
   const oc_clauses *clauses;           // what checks cite; NULL: only their ids are printed
   const oc_perf_results *performance;  // NULL: nothing was timed
-  const oc_waivers *waivers;  // applied to `results`; NULL: none
+  const oc_waivers *waivers;           // applied to `results`; NULL: none
   char candidate_hash[65];
   char oracle_hash[65];
   char started[32];  // UTC, ISO 8601
@@ -79,13 +79,11 @@ void oc_report_finish(oc_report *report);
 void oc_report_greet(oc_report *report, const oc_hello *hello);
 const oc_result *oc_report_add(oc_report *report, const oc_result *result);
 
-// For results that arrive one by one: begin when the provider has said who it is, apply each
-// before it is added, end after the last one and before closing. `waivers` may be NULL; else
-// they must outlive the report.
+// Settles which waivers hold for the provider of the report, which has greeted; `waivers` must
+// outlive it and may be NULL.
 void oc_report_waivers_begin(oc_report *report, oc_waivers *waivers);
-void oc_report_waivers_end(oc_report *report, oc_waivers *waivers);
 
-// For a closed report that no waivers were applied to: applies them and closes it again.
+// Turns a closed report of what was found into one of what the waivers make of it.
 void oc_report_waive(oc_report *report, oc_waivers *waivers);
 
 // Puts results in the order of the cases and settles seconds and exit code.

@@ -11,10 +11,16 @@
 #include "contract/binding.h"
 #include "contract/contract.h"
 
-// merge: every row and attribute, but the full list of fills for the first type only.
+// What each takes is a table in case.c.
+//   merge       every row, pair of attributes, fill and type, but types and fills in turn;
+//               a few drawn shapes
+//   full        every row in every type, attributes pairwise, all fills; hundreds of drawn
+//   shapes exhaustive  besides, all codes of narrow types, strata of wide ones, thousands of
+//   shapes
 #define OC_TIER_LIST(X)     \
   X(OC_TIER_MERGE, "merge") \
-  X(OC_TIER_FULL, "full")
+  X(OC_TIER_FULL, "full")   \
+  X(OC_TIER_EXHAUSTIVE, "exhaustive")
 typedef enum oc_tier { OC_TIER_LIST(OC_ENUM_ITEM) OC_TIER_COUNT } oc_tier;
 
 #define OC_CASE_MAX_ID 200              // bytes of an id, the terminator included

@@ -13,8 +13,10 @@
 // cancellation    neighbours that nearly add up to zero
 // special         NaN, infinities, zeros, denormals, the ends of the type, among ordinary ones;
 //                 integers: the ends of the range and the numbers next to zero
-// every           element i is bit pattern i
-// strata          element i has exponent field i, sign and mantissa at random
+// every           element i is bit pattern i; of two tensors of 8 bits that have room for all
+//                 pairs, the second goes on once the first has been through
+// strata          exponent fields in order, then the other sign, then the next leading bits of
+//                 the mantissa; the rest of it at random
 #include "cases/fill.h"
 
 #include <math.h>
@@ -206,11 +208,30 @@ static const fill_row kFills[OC_FILL_COUNT] = {
     [OC_FILL_STRATA] = {draw_range, draw_integer, false, true},
 };
 
+// How many tensors of the case that a fill writes stand before parameter `param`.
+static uint32_t drawn_before(const oc_case *item, const oc_param *param) {
+  const size_t last = (size_t)(param - item->contract->inputs);
+  uint32_t count = 0;
+  for (size_t i = 0; i < last; ++i) {
+    const oc_row_input *input = &item->inputs[i];
+    if (input->contents.kind == OC_VALUE_NONE) count += (uint32_t)input->count;
+  }
+  return count;
+}
+
+// How many elements share a pattern before the next one comes.
+static uint64_t pattern_pace(const fill_job *job) {
+  const uint64_t codes = (uint64_t)1 << oc_element_bits(job->type);
+  const bool second = drawn_before(job->item, job->param) == 1;
+  return second && job->count >= codes * codes ? codes : 1;
+}
+
 // Patterns of integers outside the range are left out.
 static void write_patterns(const fill_job *job, oc_array *array) {
   const uint64_t mask = UINT64_MAX >> (64 - oc_element_bits(job->type));
+  const uint64_t pace = pattern_pace(job);
   for (int64_t i = 0; i < array->count; ++i) {
-    oc_element_store_bits(job->type, array->data, (uint64_t)i, (uint64_t)i & mask);
+    oc_element_store_bits(job->type, array->data, (uint64_t)i, (uint64_t)i / pace & mask);
     if (job->format) continue;
     const int64_t value = (int64_t)oc_element_load(job->type, array->data, (uint64_t)i);
     const bool inside = value >= job->integers.low && value <= job->integers.high;
@@ -220,17 +241,36 @@ static void write_patterns(const fill_job *job, oc_array *array) {
   }
 }
 
-static void write_strata(const fill_job *job, oc_array *array) {
-  const oc_element_format *format = job->format;
+// The lowest eight bits of `value`, mirrored: 1 becomes 128.
+static uint64_t mirror_byte(uint64_t value) {
+  uint64_t out = 0;
+  for (int i = 0; i < 8; ++i) out |= (value >> i & 1) << (7 - i);
+  return out;
+}
+
+// Stratum by stratum: exponent, sign, then as many leading bits of the mantissa as the tensor
+// has room for, mirrored so that few strata are spread over all mantissas.
+static uint64_t stratum_bits(const oc_element_format *format, uint64_t index, uint64_t noise) {
   const uint64_t fields = (uint64_t)1 << format->exponent_bits;
-  const uint64_t mantissas = (uint64_t)1 << format->mantissa_bits;
+  const int32_t width = format->mantissa_bits;
+  const uint64_t exponent = index % fields, sign = index / fields % 2;
+  const uint64_t round = index / (2 * fields);
+  const uint64_t lead = width > 8 ? mirror_byte(round) << (width - 8) : 0;
+  const uint64_t mantissa = (lead ^ noise) & (((uint64_t)1 << width) - 1);
+  return sign << (format->exponent_bits + width) | exponent << width | mantissa;
+}
+
+static void write_strata(const fill_job *job, oc_array *array) {
   for (int64_t i = 0; i < array->count; ++i) {
-    oc_random random = oc_random_at(job->item->seed, job->stream, (uint64_t)i);
-    const uint64_t bits = oc_random_bits64(&random);
-    const uint64_t sign = (bits & 1) << (oc_element_bits(job->type) - 1);
-    const uint64_t field = (uint64_t)i % fields << format->mantissa_bits;
+    // The noise of one stratum of leading bits is the same for all that lie beside it.
+    const uint64_t beside = (uint64_t)i % ((uint64_t)2 << job->format->exponent_bits);
+    oc_random lead = oc_random_at(job->item->seed, job->stream, beside);
+    oc_random rest = oc_random_at(job->item->seed, ~job->stream, (uint64_t)i);
+    const int32_t width = job->format->mantissa_bits;
+    const uint64_t high = width > 8 ? (uint64_t)255 << (width - 8) : 0;
+    const uint64_t noise = (oc_random_bits64(&lead) & high) | (oc_random_bits64(&rest) & ~high);
     oc_element_store_bits(job->type, array->data, (uint64_t)i,
-                          sign | field | (bits >> 1 & (mantissas - 1)));
+                          stratum_bits(job->format, (uint64_t)i, noise));
   }
 }
 

@@ -80,8 +80,7 @@ class Tests:
         self.expect(["--provider", self.oracle, "--op", "Relu"], 4, "cannot judge itself")
 
     def later(self):
-        for words in (["--tier", "exhaustive"],
-                      ["--mode", "perf"], ["--baseline", "f"], ["--validate"],
+        for words in (["--mode", "perf"], ["--baseline", "f"], ["--validate"],
                       ["--update-baseline"], ["--against", "l"], ["--model", "m"],
                       ["--on-hang", "c"],
                       ["certify"]):

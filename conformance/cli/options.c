@@ -93,10 +93,9 @@ static int32_t read_tier(void *target, const char *name, const char *text, ops_e
   oc_options *options = target;
   const char *words[OC_TIER_COUNT];
   size_t index;
-  if (strcmp(text, "exhaustive") == 0) return oc_option_absent(name, text, error);
   for (int i = 0; i < OC_TIER_COUNT; ++i) words[i] = oc_tier_name((oc_tier)i);
-  OPS_RETURN_IF_ERROR(
-      oc_option_word(words, OC_TIER_COUNT, name, text, "merge or full", &index, error));
+  OPS_RETURN_IF_ERROR(oc_option_word(words, OC_TIER_COUNT, name, text,
+                                     "merge, full or exhaustive", &index, error));
   options->tier = (oc_tier)index;
   return OPS_OK;
 }
@@ -401,7 +400,7 @@ void oc_options_help(FILE *stream) {
     if (!kOptions[i].read) fprintf(stream, "--%s ", kOptions[i].name);
   }
   fputs(
-      "--tier exhaustive --mode perf\n"
+      "--mode perf\n"
       "  commands compare, certify, verify-bundle\n",
       stream);
 }

@@ -22,29 +22,9 @@ static double reference_of(const oc_compare_input *input, size_t i) {
   return input->wide ? input->wide[i] : oc_number_get(input->type, input->expected, i);
 }
 
-static double unit_of(const oc_compare_input *input, size_t i) {
-  const oc_float_format *format = oc_number_format(input->type);
-  return fmax(input->magnitude[i] * exp2(-1 - format->fraction_bits),
-              oc_number_smallest_normal(input->type));
-}
-
-static double ceil_ksb(const oc_compare_input *input) {
-  const oc_float_format *out = oc_number_format(input->type);
-  const oc_float_format *acc = oc_number_format(input->accumulate);
-  const int spare = acc && acc->fraction_bits > out->fraction_bits
-                        ? acc->fraction_bits - out->fraction_bits
-                        : 0;
-  return fmax(ceil(input->k / exp2(spare / 2.0)), 1);
-}
-
-double oc_judge_dot_allowed(const oc_compare_input *input, size_t i) {
-  const double b = input->magnitude[i];
-  if (!(b <= oc_number_highest(input->accumulate))) return INFINITY;
-  return b == 0 ? 0 : 2 * ceil_ksb(input) * unit_of(input, i);
-}
-
 // The error of one result in units; infinity where classes differ.
 static double error_of(const oc_compare_input *input, size_t i, double limit) {
+  const oc_float_format *format = oc_number_format(input->type);
   const double got = oc_number_get(input->type, input->got, i);
   const double reference = reference_of(input, i);
   const double b = input->magnitude[i];
@@ -54,7 +34,8 @@ static double error_of(const oc_compare_input *input, size_t i, double limit) {
   }
   if (!(b <= oc_number_highest(input->accumulate))) return 0;
   if (b == 0) return got == 0 ? 0 : INFINITY;
-  const double unit = unit_of(input, i);
+  const double unit =
+      fmax(b * exp2(-1 - format->fraction_bits), oc_number_smallest_normal(input->type));
   if (isinf(got)) {
     // Rounds to an infinity from half a step above the largest value on.
     const double top = oc_number_highest(input->type);
@@ -63,6 +44,15 @@ static double error_of(const oc_compare_input *input, size_t i, double limit) {
     return reachable ? 0 : INFINITY;
   }
   return (got - reference) / unit;
+}
+
+static double ceil_ksb(const oc_compare_input *input) {
+  const oc_float_format *out = oc_number_format(input->type);
+  const oc_float_format *acc = oc_number_format(input->accumulate);
+  const int spare = acc && acc->fraction_bits > out->fraction_bits
+                        ? acc->fraction_bits - out->fraction_bits
+                        : 0;
+  return fmax(ceil(input->k / exp2(spare / 2.0)), 1);
 }
 
 static void judge_sums(const oc_compare_input *input, const dot_sums *sums, double ksb,

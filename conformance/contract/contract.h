@@ -13,7 +13,8 @@
 //                                                         range)
 //         skip it unless every constraint and row->when hold   (see binding.h)
 //         for each fill of row->fills that suits the types:  one case.
-//   Then one case for each entry of `errors`, based on the row that it names.
+//   Then one case for each entry of `errors`, based on the row that it names, and the cases of
+//   rows whose shapes are drawn: see cases/draw.h. A tier takes all of that or a part.
 //
 //   Inputs. row->inputs[i] belongs to contract->inputs[i]: absent, or one shape (several for a
 //   variadic parameter). If `contents` is set it holds the values in row-major order and the
@@ -415,6 +416,8 @@ typedef struct oc_contract {
 
   const oc_row *rows;
   size_t row_count;
+  const oc_expr *draw;   // what drawn shapes keep beside the constraints, or NULL
+  const char *no_large;  // why no case of it has 10^5 elements, or NULL: one has
   const oc_error_case *errors;
   size_t error_count;
 

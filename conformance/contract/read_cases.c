@@ -77,6 +77,8 @@ const oc_grammar oc_grammar_row = {"row", "A family of cases.", row_fields,
 
 typedef struct cases_draft {
   row_draft all;  // defaults of the rows, and with `shapes` the first rows
+  const oc_expr *draw;
+  const char *no_large;
   const oc_yaml_node *rows;
   const oc_yaml_node *errors;
 } cases_draft;
@@ -96,6 +98,10 @@ static const oc_field cases_fields[] = {
     {"vary", "attribute: list of values, absent, each", false, read_node, CASES(all.vary), NULL,
      "for the rows that `shapes` beside it makes"},
     {"rows", "list of row", false, read_node, CASES(rows), NULL, "further rows"},
+    {"draw", "expression", false, oc_read_expr, CASES(draw), NULL,
+     "what drawn shapes keep beside the constraints; false: none is drawn"},
+    {"no_large", "text", false, oc_read_text, CASES(no_large), NULL,
+     "the reason why no case can have 100000 elements"},
     {"errors", "list of error case", false, read_node, CASES(errors), NULL,
      "nodes and calls that must be refused"},
 };
@@ -480,6 +486,8 @@ int32_t oc_read_cases(oc_reader *reader, const oc_yaml_node *node, const oc_fiel
   (void)field;
   (void)out;
   OPS_RETURN_IF_ERROR(oc_read_record(reader, node, &oc_grammar_cases, &cases));
+  reader->contract->draw = cases.draw;
+  reader->contract->no_large = cases.no_large;
   OPS_RETURN_IF_ERROR(read_rows(reader, &cases, node));
   return read_errors(reader, cases.errors);
 }

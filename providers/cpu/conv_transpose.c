@@ -55,6 +55,7 @@ static int32_t resolve(const cpu_conv_kernel *conv, cpu_window *window, int32_t 
   if (window->auto_pad != CPU_PAD_EXPLICIT) window->pads_begin[i] = window->pads_end[i] = 0;
   if (same) {
     const int64_t total = full - in * window->strides[i];
+    if (total < 0) window->pads_end[i] = total;  // no window reaches the last elements
     if (total > 0) {
       const int64_t smaller = total / 2, larger = total - smaller;
       const int upper = window->auto_pad == CPU_PAD_SAME_UPPER;

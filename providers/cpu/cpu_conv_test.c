@@ -290,6 +290,28 @@ static void automatic_pads(void **state) {
   }
 }
 
+// ONNX's formula for transposed SAME: output = input * stride. With a stride above the kernel
+// no window reaches the last elements: they are zero.
+static void automatic_pads_beyond_the_kernel(void **state) {
+  test_device *test = *state;
+  for (int upper = 0; upper < 2; ++upper) {
+    test_node node;
+    test_node_init(&node, "ConvTranspose", 11);
+    test_add_string(&node, "auto_pad", upper ? "SAME_UPPER" : "SAME_LOWER");
+    test_add_ints(&node, "strides", 1, (const int64_t[]){3});
+    test_tensor x = test_random(1, 1, TEST_DIMS(1, 1, 4));
+    test_tensor w = test_random(2, 1, TEST_DIMS(1, 1, 1));
+    const test_tensor *inputs[2] = {&x, &w};
+    test_tensor y = test_compute(test, &node, inputs, 2, OPS_TYPE_FLOAT);
+    assert_memory_equal(y.dims, ((const int64_t[]){1, 1, 12}), 3 * sizeof(int64_t));
+    for (int i = 0; i < 12; ++i) {
+      const float expected = i % 3 ? 0.0f : test_floats(&x)[i / 3] * test_floats(&w)[0];
+      assert_true(test_floats(&y)[i] == expected);
+    }
+    TEST_DROP(&x, &w, &y);
+  }
+}
+
 // Without channels there is nothing to sum: the bias remains. Without a batch there is nothing.
 static void empty_shapes(void **state) {
   test_device *test = *state;
@@ -434,9 +456,13 @@ static void concurrent_runs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST_ON_DEVICE(definition_holds),  TEST_ON_DEVICE(automatic_pads),
-      TEST_ON_DEVICE(empty_shapes),      TEST_ON_DEVICE(refusals_and_errors),
-      TEST_ON_DEVICE(groups_keep_apart), cmocka_unit_test(workers_do_not_matter),
+      TEST_ON_DEVICE(definition_holds),
+      TEST_ON_DEVICE(automatic_pads),
+      TEST_ON_DEVICE(automatic_pads_beyond_the_kernel),
+      TEST_ON_DEVICE(empty_shapes),
+      TEST_ON_DEVICE(refusals_and_errors),
+      TEST_ON_DEVICE(groups_keep_apart),
+      cmocka_unit_test(workers_do_not_matter),
       TEST_ON_DEVICE(concurrent_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

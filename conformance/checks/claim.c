@@ -48,11 +48,12 @@ bool oc_check_claim(oc_trial *trial) {
     return oc_trial_end(trial, OC_STATUS_UNSUPPORTED, "", "%.250s",
                         first.text[0] ? first.text : "no reason given");
   }
-  if (first.answer == OPS_CLAIM_ONLY_IN_GROUP) {
-    return oc_trial_end(trial, OC_STATUS_NOT_RUN, OC_CHECK_CLAIM,
-                        "claimed only as part of a group: this version judges single nodes");
+  if (first.answer == OPS_CLAIM_ONLY_IN_GROUP && !trial->bench->candidate.provider->group) {
+    return oc_trial_end(trial, OC_STATUS_FAIL, OC_CHECK_CLAIM,
+                        "claimed only as part of a group, by a provider that has no functions "
+                        "for groups");
   }
-  if (first.answer != OPS_CLAIM_SUPPORTED) {
+  if (first.answer != OPS_CLAIM_SUPPORTED && first.answer != OPS_CLAIM_ONLY_IN_GROUP) {
     return oc_trial_end(trial, OC_STATUS_FAIL, OC_CHECK_CLAIM,
                         "expected one of the OPS_CLAIM_ answers 0 to 2, found %d",
                         first.answer);

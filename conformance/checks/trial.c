@@ -8,10 +8,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "checks/chained.h"
 #include "checks/check.h"
 #include "checks/error_case.h"
 #include "checks/expected.h"
+#include "checks/grouped.h"
 #include "checks/provider_case.h"
+#include "checks/steps.h"
 #include "ops_support/error.h"
 
 // How long a provider that still uses its inputs after the completion gets to show it.
@@ -47,6 +50,8 @@ static const run_row kRuns[OC_RUN_COUNT] = {
     [OC_RUN_STRICT] = {.name = "float32 accumulation required"},
     [OC_RUN_SCARCE] = {.name = "after failed allocations"},
     [OC_RUN_CYCLE] = {.name = "again from create to destroy"},
+    [OC_RUN_CHAINED] = {"with operators behind it", OC_PLACE_END, 2, OC_REVOKE_CONTENTS, 0,
+                        false},
 };
 
 const char *oc_run_name(oc_run_kind run) {
@@ -55,8 +60,7 @@ const char *oc_run_name(oc_run_kind run) {
 
 // ---- One run --------------------------------------------------------------------------------
 
-static bool fail_status(oc_trial *trial, const char *step, int32_t status,
-                        const ops_error *error) {
+bool oc_step_fail(oc_trial *trial, const char *step, int32_t status, const ops_error *error) {
   const bool honest = status != OPS_ERROR_UNSUPPORTED && status != OPS_ERROR_DECLINED;
   return oc_trial_end(trial, OC_STATUS_FAIL, honest ? OC_CHECK_STATUS : OC_CHECK_CLAIM,
                       "%s: %s ends with %s (%d)%s: %.500s", oc_run_name(trial->run), step,
@@ -77,22 +81,22 @@ static bool read_outputs(oc_trial *trial) {
   ops_error error = OPS_ERROR_INIT;
   for (size_t i = 0; i < trial->kernel.output_count; ++i) {
     const int32_t status = oc_launch_read(trial->launch, i, &trial->got[trial->run][i], &error);
-    if (status != OPS_OK) return fail_status(trial, "reading the output", status, &error);
+    if (status != OPS_OK) return oc_step_fail(trial, "reading the output", status, &error);
   }
   return true;
 }
 
-static bool run_once(oc_trial *trial, oc_run_kind run) {
+bool oc_step_run(oc_trial *trial, oc_run_kind run) {
   const run_row *row = &kRuns[run];
   ops_error error = OPS_ERROR_INIT;
   trial->run = run;
   int32_t status = oc_launch_load(trial->launch, &trial->inputs, row->poison, &error);
-  if (status != OPS_OK) return fail_status(trial, "writing the inputs", status, &error);
+  if (status != OPS_OK) return oc_step_fail(trial, "writing the inputs", status, &error);
   status = oc_launch_execute(trial->launch, row->stream, &error);
-  if (status != OPS_OK) return fail_status(trial, "execute", status, &error);
+  if (status != OPS_OK) return oc_step_fail(trial, "execute", status, &error);
   if (!oc_checks_ask(trial, OC_POINT_COMPLETED)) return false;
   status = oc_launch_revoke(trial->launch, row->revoke, &error);
-  if (status != OPS_OK) return fail_status(trial, "overwriting the inputs", status, &error);
+  if (status != OPS_OK) return oc_step_fail(trial, "overwriting the inputs", status, &error);
   if (row->grace) give_grace();
   oc_beacon_phase(trial->bench->beacon, OC_PHASE_COMPARE);
   return read_outputs(trial) && oc_checks_ask(trial, OC_POINT_RAN);
@@ -106,14 +110,14 @@ static void retire_launch(oc_trial *trial) {
   trial->launch = NULL;
 }
 
-static bool open_launch(oc_trial *trial, oc_run_kind run, const ops_alias *alias) {
+bool oc_step_launch(oc_trial *trial, oc_run_kind run, const ops_alias *alias) {
   ops_error error = OPS_ERROR_INIT;
   retire_launch(trial);
   trial->run = run;
   trial->launch = &trial->launches[run];
   const int32_t status =
       oc_launch_init(trial->launch, &trial->kernel, kRuns[run].place, alias, &error);
-  return status == OPS_OK || fail_status(trial, "memory for the arguments", status, &error);
+  return status == OPS_OK || oc_step_fail(trial, "memory for the arguments", status, &error);
 }
 
 // ---- The kernel -----------------------------------------------------------------------------
@@ -125,24 +129,31 @@ void oc_trial_close_kernel(oc_trial *trial) {
   oc_kernel_finish(&trial->kernel);
 }
 
-static bool open_kernel(oc_trial *trial, uint64_t constants) {
+bool oc_step_open(oc_trial *trial, const oc_node_options *options) {
   ops_error error = OPS_ERROR_INIT;
-  const oc_node_options options = {.constants = constants, .outputs = trial->shapes};
-  trial->constants = constants;
   int32_t status =
       oc_kernel_init(&trial->kernel, &trial->bench->candidate, trial->bench->beacon,
-                     trial->item, &trial->inputs, &options, &error);
+                     trial->item, &trial->inputs, options, &error);
   if (status != OPS_OK) return harness_failed(trial, &error);
+  if (options->group) return true;
   status = oc_kernel_claim(&trial->kernel, &error);
-  return status == OPS_OK || fail_status(trial, "the claim", status, &error);
+  return status == OPS_OK || oc_step_fail(trial, "the claim", status, &error);
 }
 
-static bool prepare_kernel(oc_trial *trial) {
+static bool open_kernel(oc_trial *trial, uint64_t constants) {
+  const oc_node_options options = {.constants = constants, .outputs = trial->shapes};
+  trial->constants = constants;
+  return oc_step_open(trial, &options);
+}
+
+bool oc_step_prepare(oc_trial *trial, bool *out_declined) {
   ops_error error = OPS_ERROR_INIT;
   int32_t status = oc_kernel_create(&trial->kernel, &error);
-  if (status != OPS_OK) return fail_status(trial, "create", status, &error);
+  if (out_declined) *out_declined = status == OPS_ERROR_DECLINED;
+  if (out_declined && *out_declined) return true;
+  if (status != OPS_OK) return oc_step_fail(trial, "create", status, &error);
   status = oc_kernel_prepare(&trial->kernel, NULL, 0, &error);
-  if (status != OPS_OK) return fail_status(trial, "prepare", status, &error);
+  if (status != OPS_OK) return oc_step_fail(trial, "prepare", status, &error);
   return oc_checks_ask(trial, OC_POINT_PREPARED);
 }
 
@@ -156,11 +167,12 @@ static uint64_t weights_of(const oc_trial *trial) {
 
 // ---- The variants of a case -----------------------------------------------------------------
 
-static bool run_plain(oc_trial *trial) {
-  return prepare_kernel(trial) && open_launch(trial, OC_RUN_FIRST, NULL) &&
-         run_once(trial, OC_RUN_FIRST) && run_once(trial, OC_RUN_AGAIN) &&
-         open_launch(trial, OC_RUN_MOVED, NULL) && run_once(trial, OC_RUN_MOVED) &&
-         oc_checks_ask(trial, OC_POINT_DONE);
+// Of a group nothing is declared that the checks after the runs could hold it to.
+bool oc_step_run_plain(oc_trial *trial) {
+  const bool group = trial->kernel.def == &trial->kernel.compiled;
+  return oc_step_launch(trial, OC_RUN_FIRST, NULL) && oc_step_run(trial, OC_RUN_FIRST) &&
+         oc_step_run(trial, OC_RUN_AGAIN) && oc_step_launch(trial, OC_RUN_MOVED, NULL) &&
+         oc_step_run(trial, OC_RUN_MOVED) && (group || oc_checks_ask(trial, OC_POINT_DONE));
 }
 
 // An output in place of an input, for the first pair that is declared and fits.
@@ -193,8 +205,8 @@ static bool run_in_place(oc_trial *trial) {
   retire_launch(trial);
   trial->run = OC_RUN_IN_PLACE;
   const int32_t status = oc_kernel_prepare(&trial->kernel, &alias, 1, &error);
-  if (status != OPS_OK) return fail_status(trial, "prepare", status, &error);
-  return open_launch(trial, OC_RUN_IN_PLACE, &alias) && run_once(trial, OC_RUN_IN_PLACE);
+  if (status != OPS_OK) return oc_step_fail(trial, "prepare", status, &error);
+  return oc_step_launch(trial, OC_RUN_IN_PLACE, &alias) && oc_step_run(trial, OC_RUN_IN_PLACE);
 }
 
 // The layouts that the kernel would rather have, if it offers any of its own.
@@ -203,14 +215,14 @@ static bool run_layout(oc_trial *trial) {
   bool chosen;
   trial->run = OC_RUN_LAYOUT;
   int32_t status = oc_kernel_choose_layouts(&trial->kernel, &chosen, &error);
-  if (status != OPS_OK) return fail_status(trial, "query_layouts", status, &error);
+  if (status != OPS_OK) return oc_step_fail(trial, "query_layouts", status, &error);
   if (!chosen) return true;
   retire_launch(trial);
   trial->run = OC_RUN_LAYOUT;
   status = oc_kernel_prepare(&trial->kernel, NULL, 0, &error);
-  if (status != OPS_OK) return fail_status(trial, "prepare", status, &error);
-  return oc_checks_ask(trial, OC_POINT_PREPARED) && open_launch(trial, OC_RUN_LAYOUT, NULL) &&
-         run_once(trial, OC_RUN_LAYOUT);
+  if (status != OPS_OK) return oc_step_fail(trial, "prepare", status, &error);
+  return oc_checks_ask(trial, OC_POINT_PREPARED) &&
+         oc_step_launch(trial, OC_RUN_LAYOUT, NULL) && oc_step_run(trial, OC_RUN_LAYOUT);
 }
 
 // The same node with its other inputs as constants, if it is claimed so.
@@ -221,8 +233,8 @@ static bool run_constant(oc_trial *trial) {
   trial->run = OC_RUN_CONSTANT;
   if (!open_kernel(trial, weights)) return false;
   if (trial->kernel.claim.answer != OPS_CLAIM_SUPPORTED) return true;
-  return prepare_kernel(trial) && open_launch(trial, OC_RUN_CONSTANT, NULL) &&
-         run_once(trial, OC_RUN_CONSTANT);
+  return oc_step_prepare(trial, NULL) && oc_step_launch(trial, OC_RUN_CONSTANT, NULL) &&
+         oc_step_run(trial, OC_RUN_CONSTANT);
 }
 
 // A node that is not claimed as it stands may be claimed with constants: definitions can ask
@@ -269,15 +281,24 @@ static bool ask_both(oc_trial *trial, bool *out_constant) {
 }
 
 static void judge_node(oc_trial *trial) {
-  bool constant;
-  if (!ask_both(trial, &constant) || !run_plain(trial)) return;
+  bool constant, chained;
+  if (!ask_both(trial, &constant)) return;
+  if (trial->kernel.claim.answer == OPS_CLAIM_ONLY_IN_GROUP) {
+    const uint64_t weights = weights_of(trial);
+    oc_grouped_judge(trial, constant ? weights : 0, weights);
+    return;
+  }
+  if (!oc_step_prepare(trial, NULL) || !oc_step_run_plain(trial)) return;
   const ops_str chosen = trial->kernel.reply.implementation;
   if (chosen.data) {
     const size_t size = sizeof trial->result->implementation - 1;
     memcpy(trial->result->implementation, chosen.data, chosen.size < size ? chosen.size : size);
   }
   if (!run_in_place(trial) || !run_layout(trial)) return;
+  const ops_kernel_def *plain = trial->kernel.def;
   if (!constant && !run_constant(trial)) return;
+  trial->chain.node_constants = constant ? weights_of(trial) : 0;
+  if (!oc_chained_run(trial, plain, &chained)) return;
   trial->result->status = OC_STATUS_PASS;
 }
 
@@ -288,6 +309,7 @@ static void finish_trial(oc_trial *trial) {
   }
   for (size_t i = 0; i < OC_NODE_MAX_OUTPUTS; ++i) oc_array_finish(&trial->shapes[i]);
   oc_expected_finish(&trial->expected);
+  oc_chained_finish(&trial->chain);
   oc_inputs_finish(&trial->inputs);
 }
 

@@ -57,8 +57,32 @@ typedef enum oc_run_kind {
   OC_RUN_STRICT,
   OC_RUN_SCARCE,
   OC_RUN_CYCLE,
+  OC_RUN_CHAINED,  // with operators behind the node, see chained.h
   OC_RUN_COUNT
 } oc_run_kind;
+
+#define OC_CHAIN_MAX_CHOICES 32
+
+// One operator of a chain behind the node.
+typedef struct oc_link {
+  const struct oc_post *post;
+  int32_t inputs[4];
+  int32_t count;
+  ops_attribute attributes[2];
+  size_t attribute_count;
+} oc_link;
+
+// Operators behind the node while they are run; empty else.
+typedef struct oc_chain {
+  oc_link links[OC_NODE_MAX_POSTS];
+  ops_post_op views[OC_NODE_MAX_POSTS];
+  size_t count;
+  uint64_t constants;       // inputs appended for it that are constants
+  uint64_t node_constants;  // of the node's own
+  double *lower, *upper;    // what output 0 may be
+  oc_array expected;        // the middle of that
+  char text[64];            // "Add, Relu"
+} oc_chain;
 
 typedef struct oc_trial {
   oc_bench *bench;
@@ -72,6 +96,7 @@ typedef struct oc_trial {
   oc_launch launches[OC_RUN_COUNT];  // stay until the kernel is destroyed: see retire_launch
   oc_launch *launch;                 // that of the current run
   oc_run_kind run;
+  oc_chain chain;
   oc_array got[OC_RUN_COUNT][OC_NODE_MAX_OUTPUTS];
 } oc_trial;
 

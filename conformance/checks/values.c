@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "cases/element.h"
+#include "checks/chained.h"
 #include "checks/check.h"
 #include "checks/limits.h"
 #include "ops_support/error.h"
@@ -24,6 +25,7 @@ static int32_t judge_output(const oc_trial *trial, size_t index, oc_comparison *
     input.special.denormal_any =
         input.special.denormal_any || precision->denormal == OC_DENORMAL_PROFILE;
   }
+  if (trial->chain.count && index == 0) oc_chained_limits(trial, &input);
   return oc_compare(&input, comparison, error);
 }
 
@@ -54,15 +56,23 @@ static void keep_worst(oc_result *result, size_t index, const oc_comparison *com
   snprintf(result->got, sizeof result->got, "%s", comparison->got);
 }
 
+// "first run", "with Add, Relu behind it".
+static const char *where(const oc_trial *trial, char *text, size_t size) {
+  if (!trial->chain.count) return oc_run_name(trial->run);
+  snprintf(text, size, "with %s behind it", trial->chain.text);
+  return text;
+}
+
 static bool report_mismatch(oc_trial *trial, size_t index, const oc_comparison *comparison) {
   const oc_array *got = &trial->got[trial->run][index];
   const char *name = trial->item->contract->outputs[index].name;
+  char text[96];
   const bool unwritten = holds_poison(trial, got, comparison->worst);
   if (unwritten) {
     return oc_trial_end(trial, OC_STATUS_FAIL, OC_CHECK_UNWRITTEN,
                         "%s: output %zu '%s', element %zu still holds the poison %s: expected "
                         "%s; %zu of %lld elements are wrong",
-                        oc_run_name(trial->run), index, name, comparison->worst,
+                        where(trial, text, sizeof text), index, name, comparison->worst,
                         oc_block_poison_name(trial->launch->poison), comparison->expected,
                         comparison->wrong, (long long)got->count);
   }
@@ -70,7 +80,7 @@ static bool report_mismatch(oc_trial *trial, size_t index, const oc_comparison *
       trial, OC_STATUS_FAIL, OC_CHECK_VALUES,
       "%s: output %zu '%s', element %zu: expected %s, found %s, %s %.4g over the "
       "limit %.4g; %zu of %lld elements are wrong",
-      oc_run_name(trial->run), index, name, comparison->worst, comparison->expected,
+      where(trial, text, sizeof text), index, name, comparison->worst, comparison->expected,
       comparison->got, comparison->metric, comparison->error, comparison->limit,
       comparison->wrong, (long long)got->count);
 }

@@ -14,6 +14,10 @@ static const double *magnitude_of(const oc_compare_input *input) {
   return input->magnitude;
 }
 
+static const double *interval_of(const oc_compare_input *input) {
+  return input->lower ? input->upper : NULL;
+}
+
 static const double *deviation_of(const oc_compare_input *input) {
   return input->deviation;
 }
@@ -24,6 +28,7 @@ static const oc_judge_row judges[OC_JUDGE_COUNT] = {
     [OC_JUDGE_ULP] = {oc_judge_ulp, true, false, NULL, NULL},
     [OC_JUDGE_DOT] = {oc_judge_dot, true, false, magnitude_of, "magnitudes"},
     [OC_JUDGE_CONDITIONED] = {oc_judge_conditioned, true, false, deviation_of, "deviations"},
+    [OC_JUDGE_FUSED] = {oc_judge_fused, true, false, interval_of, "intervals"},
 };
 
 void oc_judge_note(oc_comparison *out, size_t index, double error, double limit) {
@@ -34,6 +39,12 @@ void oc_judge_note(oc_comparison *out, size_t index, double error, double limit)
     out->worst = index;
   }
   if (wrong) ++out->wrong;
+}
+
+double oc_judge_unit(int32_t type, double value) {
+  const oc_float_format *format = oc_number_format(type);
+  const double magnitude = fmax(fabs(value), oc_number_smallest_normal(type));
+  return ldexp(1, ilogb(magnitude) - format->fraction_bits);
 }
 
 static bool is_tiny(oc_class kind) {

@@ -43,6 +43,8 @@ typedef struct oc_compare_input {
   double k;                 // dot: products per result
   const double *deviation;  // conditioned: the oracle's own largest, per result
   double cap;               // conditioned: what 4 deviations may not exceed
+  const double *lower;      // fused: the interval of each result
+  const double *upper;
   oc_special_rules special;
   bool exact;        // results must be equal whatever the judge (exact-integer fills)
   bool random_fill;  // dot: the bias of the errors is judged too
@@ -75,6 +77,10 @@ int32_t oc_compare(const oc_compare_input *input, oc_comparison *out_comparison,
 // The limit in ULP of `type` that `limit` ULP of the accumulation type allow:
 // min(1 + limit * 2^(nf_out - nf_acc), 2^(nf_out / 2)) for a narrower type, else `limit`.
 double oc_compare_ulp_limit(double limit, int32_t type, int32_t accumulate);
+
+// For chains: the interval that the node's own judge allows each result. False: the judge knows
+// none, or the results are no numbers of a floating type.
+bool oc_compare_interval(const oc_compare_input *input, double *lower, double *upper);
 
 // The deviations of the judge conditioned, from the oracle's plain values and several runs with
 // intermediates rounded at random: `add` keeps the largest per result. `close`, called once

@@ -367,14 +367,14 @@ static void refuses_what_it_cannot_judge(void **state) {
   const float value = 1;
   oc_comparison out;
   ops_error error = OPS_ERROR_INIT;
-  oc_compare_input input = {.judge = OC_JUDGE_FUSED,
+  oc_compare_input input = {.judge = OC_JUDGE_RANDOM,
                             .type = OPS_TYPE_FLOAT,
                             .count = 1,
                             .got = &value,
                             .expected = &value};
   (void)state;
   assert_int_equal(oc_compare(&input, &out, &error), OPS_ERROR_UNSUPPORTED);
-  assert_non_null(strstr(error.message, "fused"));
+  assert_non_null(strstr(error.message, "random"));
   input.judge = OC_JUDGE_EXACT;
   input.type = OPS_TYPE_STRING;
   assert_int_equal(oc_compare(&input, &out, &error), OPS_ERROR_UNSUPPORTED);

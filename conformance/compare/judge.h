@@ -22,10 +22,19 @@ typedef struct oc_judge_row {
 void oc_judge_exact(const oc_compare_input *input, oc_comparison *out);
 void oc_judge_ulp(const oc_compare_input *input, oc_comparison *out);
 void oc_judge_dot(const oc_compare_input *input, oc_comparison *out);
+void oc_judge_fused(const oc_compare_input *input, oc_comparison *out);
 void oc_judge_conditioned(const oc_compare_input *input, oc_comparison *out);
 
 // Takes the error of one element into account; one that is not a number counts as infinite.
 void oc_judge_note(oc_comparison *out, size_t index, double error, double limit);
+
+// What two judges allow a result to be off by, where the reference is finite.
+double oc_judge_dot_allowed(const oc_compare_input *input, size_t index);
+double oc_judge_conditioned_allowed(const oc_compare_input *input, size_t index);
+
+// One unit in the last place of a finite value in `type`; below the smallest normal value that
+// of the denormals.
+double oc_judge_unit(int32_t type, double value);
 
 // Classes before values. OC_SPECIAL_EQUAL and DIFFERENT are final; with OC_SPECIAL_VALUES both
 // are ordered values (numbers or infinities) that a judge must compare.

@@ -52,15 +52,14 @@ bool oc_condition_close(double *deviation, const double *plain, size_t count) {
 // ---- The judge
 // ----------------------------------------------------------------------------------
 
-// One unit in the last place of the value in `type`.
-static double unit_at(int32_t type, double value) {
-  const oc_float_format *format = oc_number_format(type);
-  const double magnitude = fmax(fabs(value), oc_number_smallest_normal(type));
-  return ldexp(1, ilogb(magnitude) - format->fraction_bits);
-}
-
 static double reference_of(const oc_compare_input *input, size_t i) {
   return input->wide ? input->wide[i] : oc_number_get(input->type, input->expected, i);
+}
+
+double oc_judge_conditioned_allowed(const oc_compare_input *input, size_t i) {
+  const double reference = reference_of(input, i);
+  const double unit = isfinite(reference) ? oc_judge_unit(input->type, reference) : 0;
+  return MARGIN * input->deviation[i] + unit;
 }
 
 // The error in units of what is allowed there.
@@ -70,8 +69,7 @@ static double error_of(const oc_compare_input *input, size_t i) {
   const oc_special special = oc_judge_classes(input, expected, got);
   if (special != OC_SPECIAL_VALUES) return special == OC_SPECIAL_EQUAL ? 0 : INFINITY;
   const double reference = reference_of(input, i), value = oc_number_value(input->type, got);
-  const double unit = isfinite(reference) ? unit_at(input->type, reference) : 0;
-  const double allowed = MARGIN * input->deviation[i] + unit;
+  const double allowed = oc_judge_conditioned_allowed(input, i);
   if (expected == got) return 0;
   if (isinf(value) && isfinite(reference)) {
     const double top = oc_number_highest(input->type);

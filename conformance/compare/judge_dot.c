@@ -22,28 +22,10 @@ static double reference_of(const oc_compare_input *input, size_t i) {
   return input->wide ? input->wide[i] : oc_number_get(input->type, input->expected, i);
 }
 
-// The error of one result in units; infinity where classes differ.
-static double error_of(const oc_compare_input *input, size_t i, double limit) {
+static double unit_of(const oc_compare_input *input, size_t i) {
   const oc_float_format *format = oc_number_format(input->type);
-  const double got = oc_number_get(input->type, input->got, i);
-  const double reference = reference_of(input, i);
-  const double b = input->magnitude[i];
-  if (isnan(reference)) return isnan(got) || input->special.nan_any ? 0 : INFINITY;
-  if (isinf(reference)) {
-    return got == reference || input->special.infinity_any ? 0 : INFINITY;
-  }
-  if (!(b <= oc_number_highest(input->accumulate))) return 0;
-  if (b == 0) return got == 0 ? 0 : INFINITY;
-  const double unit =
-      fmax(b * exp2(-1 - format->fraction_bits), oc_number_smallest_normal(input->type));
-  if (isinf(got)) {
-    // Rounds to an infinity from half a step above the largest value on.
-    const double top = oc_number_highest(input->type);
-    const bool reachable =
-        fabs(reference) + limit * unit >= top && (got > 0) == (reference > 0);
-    return reachable ? 0 : INFINITY;
-  }
-  return (got - reference) / unit;
+  return fmax(input->magnitude[i] * exp2(-1 - format->fraction_bits),
+              oc_number_smallest_normal(input->type));
 }
 
 static double ceil_ksb(const oc_compare_input *input) {
@@ -53,6 +35,34 @@ static double ceil_ksb(const oc_compare_input *input) {
                         ? acc->fraction_bits - out->fraction_bits
                         : 0;
   return fmax(ceil(input->k / exp2(spare / 2.0)), 1);
+}
+
+double oc_judge_dot_allowed(const oc_compare_input *input, size_t i) {
+  const double b = input->magnitude[i];
+  if (!(b <= oc_number_highest(input->accumulate))) return INFINITY;
+  return b == 0 ? 0 : 2 * ceil_ksb(input) * unit_of(input, i);
+}
+
+// The error of one result in units; infinity where classes differ.
+static double error_of(const oc_compare_input *input, size_t i, double limit) {
+  const double got = oc_number_get(input->type, input->got, i);
+  const double reference = reference_of(input, i);
+  const double b = input->magnitude[i];
+  if (isnan(reference)) return isnan(got) || input->special.nan_any ? 0 : INFINITY;
+  if (isinf(reference)) {
+    return got == reference || input->special.infinity_any ? 0 : INFINITY;
+  }
+  if (!(b <= oc_number_highest(input->accumulate))) return 0;
+  if (b == 0) return got == 0 ? 0 : INFINITY;
+  const double unit = unit_of(input, i);
+  if (isinf(got)) {
+    // Rounds to an infinity from half a step above the largest value on.
+    const double top = oc_number_highest(input->type);
+    const bool reachable =
+        fabs(reference) + limit * unit >= top && (got > 0) == (reference > 0);
+    return reachable ? 0 : INFINITY;
+  }
+  return (got - reference) / unit;
 }
 
 static void judge_sums(const oc_compare_input *input, const dot_sums *sums, double ksb,

@@ -19,7 +19,9 @@ int32_t oc_kernel_init(oc_kernel *kernel, oc_target *target, oc_beacon *beacon,
   kernel->item = item;
   kernel->inputs = inputs;
   kernel->output_count = item->row->output_count;
-  return oc_node_view_create(item, inputs, options, &kernel->view, error);
+  OPS_RETURN_IF_ERROR(oc_node_view_create(item, inputs, options, &kernel->view, error));
+  kernel->argument_count = oc_node_view_arguments(kernel->view, kernel->arguments);
+  return OPS_OK;
 }
 
 int32_t oc_kernel_claim(oc_kernel *kernel, ops_error *error) {
@@ -32,8 +34,41 @@ int32_t oc_kernel_claim(oc_kernel *kernel, ops_error *error) {
                            error);
 }
 
+int32_t oc_kernel_claim_group(oc_kernel *kernel, bool *out_taken, ops_error *error) {
+  const ops_group_api *api = kernel->target->provider->group;
+  const ops_graph *graph = oc_node_view_graph(kernel->view);
+  ops_group_claim claims[1 + OC_NODE_MAX_POSTS];
+  *out_taken = false;
+  if (!api || !graph) return OPS_OK;
+  oc_beacon_phase(kernel->beacon, OC_PHASE_CLAIM);
+  for (uint64_t i = 0; i < graph->node_count; ++i) {
+    claims[i] = (ops_group_claim){.struct_size = sizeof *claims, .group = OPS_GROUP_NONE};
+  }
+  OPS_RETURN_IF_ERROR(api->claim(kernel->target->device, graph, claims, graph->node_count,
+                                 sizeof *claims, error));
+  *out_taken = claims[0].group != OPS_GROUP_NONE;
+  for (uint64_t i = 1; i < graph->node_count; ++i) {
+    *out_taken = *out_taken && claims[i].group == claims[0].group;
+  }
+  return OPS_OK;
+}
+
+static int32_t compile_group(oc_kernel *kernel, ops_error *error) {
+  const ops_kernel_api *api = NULL;
+  OPS_RETURN_IF_ERROR(kernel->target->provider->group->compile(
+      kernel->target->device, oc_node_view_graph(kernel->view), &kernel->kernel, &api, error));
+  if (!kernel->kernel || !api) {
+    return ops_error_set(error, OPS_ERROR_INTERNAL,
+                         "compile: expected a kernel and its functions, found NULL");
+  }
+  kernel->compiled = (ops_kernel_def){.struct_size = sizeof kernel->compiled, .api = api};
+  kernel->def = &kernel->compiled;
+  return OPS_OK;
+}
+
 int32_t oc_kernel_create(oc_kernel *kernel, ops_error *error) {
   oc_beacon_phase(kernel->beacon, OC_PHASE_CREATE);
+  if (oc_node_view_graph(kernel->view)) return compile_group(kernel, error);
   return kernel->def->api->create(kernel->target->device, kernel->def,
                                   oc_node_view_node(kernel->view), &kernel->kernel, error);
 }
@@ -55,13 +90,15 @@ static void drop_prepared(oc_kernel *kernel) {
   kernel->prepared = NULL;
 }
 
-static ops_prepare_request request_of(oc_kernel *kernel) {
-  return (ops_prepare_request){
-      .struct_size = sizeof(ops_prepare_request),
-      .inputs = oc_node_view_prepare_inputs(kernel->view, shape_inputs(kernel)),
-      .input_count = kernel->inputs->count,
-      .input_stride = sizeof(ops_operand),
-      .output_layouts = kernel->output_layouts};
+// `packed` receives the operands of the kernel's own inputs.
+static ops_prepare_request request_of(oc_kernel *kernel, ops_operand *packed) {
+  const ops_operand *all = oc_node_view_prepare_inputs(kernel->view, shape_inputs(kernel));
+  for (size_t i = 0; i < kernel->argument_count; ++i) packed[i] = all[kernel->arguments[i]];
+  return (ops_prepare_request){.struct_size = sizeof(ops_prepare_request),
+                               .inputs = packed,
+                               .input_count = kernel->argument_count,
+                               .input_stride = sizeof(ops_operand),
+                               .output_layouts = kernel->output_layouts};
 }
 
 // ---- Layouts --------------------------------------------------------------------------------
@@ -99,7 +136,8 @@ int32_t oc_kernel_choose_layouts(oc_kernel *kernel, bool *out_chosen, ops_error 
   oc_beacon_phase(kernel->beacon, OC_PHASE_PREPARE);
   memset(choices, 0, sizeof choices);
   for (size_t i = 0; i < MAX_CHOICES; ++i) choices[i].struct_size = sizeof choices[i];
-  const ops_prepare_request request = request_of(kernel);
+  ops_operand packed[OC_CASE_MAX_TENSORS];
+  const ops_prepare_request request = request_of(kernel, packed);
   OPS_RETURN_IF_ERROR(kernel->def->api->query_layouts(
       kernel->kernel, &request, choices, MAX_CHOICES, sizeof *choices, &count, error));
   for (uint64_t i = 0; i < count && i < MAX_CHOICES && !*out_chosen; ++i) {
@@ -115,7 +153,8 @@ int32_t oc_kernel_prepare(oc_kernel *kernel, const ops_alias *aliases, uint64_t 
                           ops_error *error) {
   drop_prepared(kernel);
   oc_beacon_phase(kernel->beacon, OC_PHASE_PREPARE);
-  ops_prepare_request request = request_of(kernel);
+  ops_operand packed[OC_CASE_MAX_TENSORS];
+  ops_prepare_request request = request_of(kernel, packed);
   request.aliases = aliases;
   request.alias_count = alias_count;
   request.alias_stride = sizeof(ops_alias);

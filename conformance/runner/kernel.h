@@ -22,7 +22,10 @@ typedef struct oc_kernel {
   ops_prepare_reply reply;
   ops_output_info outputs[OC_NODE_MAX_OUTPUTS];
   size_t output_count;
-  const oc_arrangement *arrangements;           // one per input; NULL: all are contiguous
+  const oc_arrangement *arrangements;     // one per input; NULL: all are contiguous
+  size_t arguments[OC_CASE_MAX_TENSORS];  // the case's input that each of the kernel's is
+  size_t argument_count;
+  ops_kernel_def compiled;                      // stands for a group, which has no definition
   uint32_t input_layouts[OC_CASE_MAX_TENSORS];  // OPS_LAYOUT_STRIDED, or what was chosen
   uint32_t output_layouts[OC_NODE_MAX_OUTPUTS];
 } oc_kernel;
@@ -34,6 +37,11 @@ int32_t oc_kernel_init(oc_kernel *kernel, oc_target *target, oc_beacon *beacon,
 
 // Fills kernel->claim and kernel->def.
 int32_t oc_kernel_claim(oc_kernel *kernel, ops_error *error);
+// Whether the provider takes the whole graph of a view made with `group` as one group.
+int32_t oc_kernel_claim_group(oc_kernel *kernel, bool *out_taken, ops_error *error);
+// Creates the kernel of the definition or compiles the group, whose definition then declares
+// nothing: no aliases, no determinism, arguments in host memory. DECLINED: the group is not
+// worth it.
 int32_t oc_kernel_create(oc_kernel *kernel, ops_error *error);
 // `aliases` may be NULL. Fills reply and outputs; replaces an earlier prepared object.
 int32_t oc_kernel_prepare(oc_kernel *kernel, const ops_alias *aliases, uint64_t alias_count,

@@ -323,9 +323,12 @@ int32_t oc_launch_enqueue(oc_launch *launch, ops_stream *stream, ops_error *erro
     oc_block_finish(&launch->outputs[i]);
     launch->output_args[i] = (ops_arg){.kind = OPS_ARG_ABSENT};
   }
+  for (size_t i = 0; i < kernel->argument_count; ++i) {
+    launch->arguments[i] = launch->input_args[kernel->arguments[i]];
+  }
   const ops_execute_request request = {.struct_size = sizeof request,
-                                       .inputs = launch->input_args,
-                                       .input_count = kernel->inputs->count,
+                                       .inputs = launch->arguments,
+                                       .input_count = kernel->argument_count,
                                        .outputs = launch->output_args,
                                        .output_count = kernel->output_count,
                                        .output_dims = bounded ? launch->dims_args : NULL,

@@ -24,6 +24,7 @@ typedef struct oc_launch {
   oc_block dims[OC_NODE_MAX_OUTPUTS];  // BOUNDED: where the real shape arrives
   oc_block workspace;
   ops_arg input_args[OC_CASE_MAX_TENSORS];
+  ops_arg arguments[OC_CASE_MAX_TENSORS];  // those that are the kernel's own, packed
   ops_arg output_args[OC_NODE_MAX_OUTPUTS];
   ops_arg dims_args[OC_NODE_MAX_OUTPUTS];
   unsigned poison;      // pattern of the last load

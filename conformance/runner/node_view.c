@@ -11,6 +11,8 @@
 #include "ops_support/error.h"
 
 #define OUTPUT_VALUE_BASE 1000
+#define INNER_VALUE_BASE 2000
+#define OC_NODE_MAX_POST_INPUTS 4
 
 struct oc_node_view {
   ops_node node;
@@ -34,6 +36,14 @@ struct oc_node_view {
   int64_t tensor_strides[OC_CONTRACT_MAX_PARAMS][1];
   const ops_constant *tensor_pointers[OC_CONTRACT_MAX_PARAMS];
   ops_str origin;
+  // Of a group: the node and those behind it, whose inner values are numbered INNER_VALUE_BASE
+  // on.
+  ops_graph graph;
+  ops_node nodes[1 + OC_NODE_MAX_POSTS];
+  ops_operand graph_inputs[OC_CASE_MAX_TENSORS];
+  ops_operand graph_outputs[OC_NODE_MAX_OUTPUTS];
+  ops_operand post_inputs[OC_NODE_MAX_POSTS][OC_NODE_MAX_POST_INPUTS];
+  ops_operand post_outputs[OC_NODE_MAX_POSTS];
 };
 
 static ops_str str_of(const char *text) {
@@ -155,7 +165,6 @@ static int32_t add_attribute(oc_node_view *view, const oc_case *item, uint32_t i
 static void add_input(oc_node_view *view, const oc_case *item, size_t i,
                       const oc_node_options *options) {
   const oc_array *array = &view->arrays->items[i];
-  const oc_param *about = &item->contract->inputs[view->arrays->params[i]];
   ops_operand *operand = &view->inputs[i];
   *operand = (ops_operand){.struct_size = sizeof *operand, .value = -1};
   if (!array->present) return;
@@ -169,7 +178,8 @@ static void add_input(oc_node_view *view, const oc_case *item, size_t i,
   const bool constant = options->constants >> i & 1;
   if (options->unknown_dims && !constant) view->input_types[i].dims = view->unknown;
   operand->value = (int64_t)i;
-  operand->name = str_of(about->name);
+  const int32_t param = view->arrays->params[i];
+  operand->name = str_of(param < 0 ? "operand" : item->contract->inputs[param].name);
   operand->type = &view->input_types[i];
   if (constant) operand->constant = &view->constants[i];
 }
@@ -213,6 +223,88 @@ static void describe_node(oc_node_view *view, const oc_case *item) {
   node->origin_count = 1;
 }
 
+// ---- Behind the node ------------------------------------------------------------------------
+
+static void add_chain(oc_node_view *view, const oc_node_options *options) {
+  view->node.post_ops = options->posts;
+  view->node.post_op_count = options->post_count;
+  view->node.post_op_stride = sizeof *options->posts;
+  view->node.chain_operand_count = options->chain_operands;
+}
+
+// Operator `k` of the chain as a node that takes the value before it.
+static void add_neighbour(oc_node_view *view, const ops_post_op *post, size_t k) {
+  const ops_operand *running = k ? &view->post_outputs[k - 1] : &view->nodes[0].outputs[0];
+  for (int32_t i = 0; i < post->input_count && i < OC_NODE_MAX_POST_INPUTS; ++i) {
+    view->post_inputs[k][i] =
+        post->inputs[i] == OPS_CHAIN_VALUE ? *running : view->inputs[post->inputs[i]];
+  }
+  view->post_outputs[k] = *running;
+  view->post_outputs[k].value = INNER_VALUE_BASE + (int64_t)k;
+  view->nodes[1 + k] = (ops_node){.struct_size = sizeof(ops_node),
+                                  .name = post->op,
+                                  .domain = post->domain,
+                                  .op = post->op,
+                                  .opset = post->opset,
+                                  .attributes = post->attributes,
+                                  .attribute_count = post->attribute_count,
+                                  .attribute_stride = post->attribute_stride,
+                                  .inputs = view->post_inputs[k],
+                                  .input_count = (uint64_t)post->input_count,
+                                  .input_stride = sizeof(ops_operand),
+                                  .outputs = &view->post_outputs[k],
+                                  .output_count = 1,
+                                  .output_stride = sizeof(ops_operand),
+                                  .origins = &view->origin,
+                                  .origin_count = 1};
+}
+
+static void add_graph(oc_node_view *view, const oc_node_options *options) {
+  size_t indices[OC_CASE_MAX_TENSORS];
+  view->nodes[0] = view->node;
+  view->nodes[0].input_count -= options->chain_operands;
+  memcpy(view->graph_outputs, view->outputs, sizeof view->outputs);
+  for (size_t k = 0; k < options->post_count; ++k) {
+    add_neighbour(view, &options->posts[k], k);
+    view->graph_outputs[0] = view->post_outputs[k];
+  }
+  view->graph = (ops_graph){.struct_size = sizeof(ops_graph),
+                            .name = view->node.name,
+                            .nodes = view->nodes,
+                            .node_count = 1 + options->post_count,
+                            .node_stride = sizeof(ops_node),
+                            .inputs = view->graph_inputs,
+                            .input_stride = sizeof(ops_operand),
+                            .outputs = view->graph_outputs,
+                            .output_count = view->node.output_count,
+                            .output_stride = sizeof(ops_operand)};
+  view->graph.input_count = oc_node_view_arguments(view, indices);
+  for (size_t i = 0; i < view->graph.input_count; ++i) {
+    view->graph_inputs[i] = view->inputs[indices[i]];
+  }
+}
+
+size_t oc_node_view_arguments(const oc_node_view *view, size_t *out_indices) {
+  size_t count = 0;
+  for (size_t i = 0; i < view->arrays->count; ++i) {
+    const bool given = view->arrays->items[i].present && !(view->constant_mask >> i & 1);
+    if (given || !view->graph.struct_size) out_indices[count++] = i;
+  }
+  return count;
+}
+
+const ops_graph *oc_node_view_graph(const oc_node_view *view) {
+  return view->graph.struct_size ? &view->graph : NULL;
+}
+
+static int32_t check_posts(const oc_case *item, const oc_node_options *options,
+                           ops_error *error) {
+  if (options->post_count <= OC_NODE_MAX_POSTS) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "%s: expected at most %d operators behind the node, found %zu", item->id,
+                       OC_NODE_MAX_POSTS, options->post_count);
+}
+
 int32_t oc_node_view_create(const oc_case *item, const oc_inputs *inputs,
                             const oc_node_options *options, oc_node_view **out_view,
                             ops_error *error) {
@@ -220,6 +312,7 @@ int32_t oc_node_view_create(const oc_case *item, const oc_inputs *inputs,
     return ops_error_set(error, OPS_ERROR_INVALID_MODEL, "%s: more than %d outputs", item->id,
                          OC_NODE_MAX_OUTPUTS);
   }
+  OPS_RETURN_IF_ERROR(check_posts(item, options, error));
   oc_node_view *view = calloc(1, sizeof *view);
   if (!view) return no_memory(error);
   view->arrays = inputs;
@@ -234,6 +327,12 @@ int32_t oc_node_view_create(const oc_case *item, const oc_inputs *inputs,
   int32_t status = OPS_OK;
   for (uint32_t i = 0; i < item->contract->attribute_count && status == OPS_OK; ++i) {
     status = add_attribute(view, item, i, options->absolute, error);
+  }
+  if (options->group) {
+    view->graph.struct_size = sizeof view->graph;
+    add_graph(view, options);
+  } else {
+    add_chain(view, options);
   }
   if (status != OPS_OK) {
     oc_node_view_destroy(view);

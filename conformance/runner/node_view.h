@@ -18,7 +18,15 @@ typedef struct oc_node_options {
   bool absolute;      // float attributes by their absolute value
   bool unknown_dims;  // for the claim and create: ranks are known, dimensions are not
   uint32_t flags;     // OPS_NODE_…
+  // Operators behind the node, whose operands are the last `chain_operands` of the inputs. They
+  // are the node's chain or, in a group, nodes of their own. Borrowed until destroy.
+  const ops_post_op *posts;
+  size_t post_count;
+  size_t chain_operands;
+  bool group;  // the view is a graph to be claimed and compiled as a whole
 } oc_node_options;
+
+#define OC_NODE_MAX_POSTS 4
 
 typedef struct oc_node_view oc_node_view;
 
@@ -29,6 +37,13 @@ int32_t oc_node_view_create(const oc_case *item, const oc_inputs *inputs,
 void oc_node_view_destroy(oc_node_view *view);  // accepts NULL
 
 const ops_node *oc_node_view_node(const oc_node_view *view);
+
+// With `group`: the node and what is behind it as a graph, whose inputs are those of the case
+// that are given and no constants. NULL without.
+const ops_graph *oc_node_view_graph(const oc_node_view *view);
+// The inputs of the case that are inputs of a kernel, in its order; all of them for a single
+// node.
+size_t oc_node_view_arguments(const oc_node_view *view, size_t *out_indices);
 
 // The layout that the host has chosen for input `index`, for the operands of prepare.
 void oc_node_view_set_layout(oc_node_view *view, size_t index, uint32_t layout);

@@ -18,6 +18,7 @@ typedef struct oc_command {
 
 int oc_command_run(int argc, char **argv);
 int oc_command_bake(int argc, char **argv);
+int oc_command_compare(int argc, char **argv);
 int oc_command_merge(int argc, char **argv);
 
 // Prints what went wrong; returns `exit_code`.

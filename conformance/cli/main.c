@@ -20,6 +20,8 @@ static const oc_command kCommands[] = {
      "the "
      "oracle gives for those models",
      oc_command_bake},
+    {"compare", "compare BEFORE AFTER [--report FORMAT:FILE...]",
+     "two JSON reports: what became better, worse, new, gone", oc_command_compare},
     {"merge", "merge JOURNAL... [--report FORMAT:FILE...]",
      "the report of a run from its journals: of all its shards, or of one that was all",
      oc_command_merge},

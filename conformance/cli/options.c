@@ -241,7 +241,7 @@ static const oc_option_row kOptions[] = {
     {"validate", NULL, NULL, NULL, false},
 };
 
-static const char *const kLaterCommands[] = {"merge", "compare", "certify", "verify-bundle"};
+static const char *const kLaterCommands[] = {"certify", "verify-bundle"};
 
 static int32_t refuse_word(void *target, const char *name, const char *word, ops_error *error) {
   (void)target;
@@ -400,7 +400,9 @@ void oc_options_help(FILE *stream) {
     if (!kOptions[i].read) fprintf(stream, "--%s ", kOptions[i].name);
   }
   fputs(
-      "--mode perf\n"
-      "  commands compare, certify, verify-bundle\n",
+      "--mode perf
+"
+      "  commands certify, verify-bundle
+",
       stream);
 }

@@ -195,6 +195,28 @@ class Tests:
         self.open_page(self.folder / "sample.html", json.loads(
             (self.folder / "sample.json").read_text(encoding="utf-8")))
 
+    def compare(self):
+        """`compare` with the report of the repaired provider, by Python's own look at both."""
+        reports = [self.folder / "real.json", self.folder / "good.json"]
+        subprocess.run([self.program, "--provider", self.faulty, "--op", "Relu", "--report",
+                        f"json:{reports[1]}"], capture_output=True, check=False)
+        spoilt, good = (json.loads(path.read_text(encoding="utf-8"))["cases"] for path in reports)
+        passing = {case["id"] for case in good if case["status"] == "PASS"}
+        changed = sorted(c["id"] for c in spoilt if c["status"] == "FAIL" and c["id"] in passing)
+        self.expect("something changed", len(changed) > 2, True)
+        for order, code, kind in ((reports, 0, "better"), (reports[::-1], 1, "worse")):
+            out = self.folder / "difference.json"
+            done = subprocess.run([self.program, "compare", *order, "--report", f"json:{out}"],
+                                  capture_output=True, text=True, check=False)
+            found = json.loads(out.read_text(encoding="utf-8"))
+            self.expect(f"{kind}: exit code", (done.returncode, found["summary"]["exit_code"]),
+                        (code, code))
+            self.expect(f"{kind}: cases", sorted(change["id"] for change in found["changes"]
+                                                 if change["change"] == kind), changed)
+        for words in ([reports[0]], [reports[0], self.folder / "real.csv"], [*reports, reports[0]]):
+            done = subprocess.run([self.program, "compare", *words], capture_output=True, check=False)
+            self.expect("what cannot be compared", done.returncode, 4)
+
     def run(self):
         subprocess.run([self.sample, "3000", self.folder], check=True)
         self.refuses(self.check_all("sample"))
@@ -209,6 +231,7 @@ class Tests:
             if case["status"] == "FAIL":
                 self.expect(f"{case['id']} on the console",
                             f"  repeat    {case['repeat']}\n" in done.stdout, True)
+        self.compare()
         self.large()
         return 1 if self.wrong else 0
 

@@ -401,8 +401,8 @@ void oc_options_help(FILE *stream) {
   }
   fputs(
       "--mode perf
-"
+      "
       "  commands certify, verify-bundle
-",
+      ",
       stream);
 }

@@ -126,8 +126,10 @@ static void multiply_keys(const run *run, const block *at, int64_t begin, int64_
   }
   for (int64_t c = 0; c < keys; c += width) {
     const int64_t columns = min(keys - c, width);
-    if (columns < width) memset(s->packed, 0, (size_t)(own->size * width) * sizeof *s->packed);
-    run->vec->transpose(k + c * row, row, s->packed, width, columns, own->size);
+    const int64_t packed_row = cpu_vec_block_row(run->vec, columns);
+    if (columns < packed_row)
+      memset(s->packed, 0, (size_t)(own->size * packed_row) * sizeof *s->packed);
+    run->vec->transpose(k + c * row, row, s->packed, packed_row, columns, own->size);
     run->vec->multiply_block(&(cpu_vec_block){.a = at->q,
                                               .a_row = own->q_heads.position,
                                               .packed = s->packed,

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conv of float in one to three spatial dimensions: depthwise ones in loops of this provider
-// (conv_depthwise.c), grouped ones of one tap as products (conv_grouped.c), 3x3 taps with
-// channels last where it pays by Winograd's algorithm (conv_winograd.c), all others by oneDNN's
-// direct convolutions.
+// (conv_depthwise.c), those of one tap as products of matrices (conv_grouped.c in groups,
+// conv_pointwise.c with channels last), 3x3 taps with channels last where it pays by Winograd's
+// algorithm (conv_winograd.c), all others by oneDNN's direct convolutions.
 #include <ops_support/checked.h>
 #include <string.h>
 
 #include "conv_depthwise.h"
 #include "conv_grouped.h"
+#include "conv_pointwise.h"
 #include "conv_shared.h"
 #include "conv_winograd.h"
 #include "nd.h"
@@ -16,16 +17,17 @@
 
 typedef struct conv_kernel {
   cpu_conv_kernel base;
-  cpu_winograd_pack pack;
+  cpu_conv_pack pack;  // of Winograd or of pixels by panels
 } conv_kernel;
 
-// Who computes: oneDNN if none of the three.
+// Who computes: oneDNN if none of the four.
 typedef struct conv_prepared {
   cpu_conv_prepared base;
-  int is_depthwise, is_winograd, is_grouped;
+  int is_depthwise, is_winograd, is_grouped, is_pointwise;
   cpu_depthwise depthwise;
   cpu_grouped grouped;
   cpu_winograd winograd;
+  cpu_pointwise pointwise;
   // 1: Y lies where the residual does, which is added last: it is saved in the workspace.
   int saves_residual;
   uint64_t saved;  // where there, in bytes
@@ -43,12 +45,12 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
   (void)error;
   cpu_conv_init((cpu_conv_kernel *)kernel, node);
-  cpu_winograd_pack_init(&((conv_kernel *)kernel)->pack);
+  cpu_conv_pack_init(&((conv_kernel *)kernel)->pack);
   return OPS_OK;
 }
 
 static void destroy(ops_kernel *kernel) {
-  cpu_winograd_pack_finish(&((conv_kernel *)kernel)->pack, kernel->device);
+  cpu_conv_pack_finish(&((conv_kernel *)kernel)->pack, kernel->device);
   cpu_dnnl_kernel_destroy(kernel);
 }
 
@@ -79,6 +81,17 @@ static int32_t try_winograd(ops_kernel *kernel, const cpu_dnnl_conv *desc, conv_
   return OPS_OK;
 }
 
+static int32_t try_pointwise(ops_kernel *kernel, const cpu_dnnl_conv *desc, conv_prepared *own,
+                             ops_prepare_reply *reply, ops_error *error) {
+  OPS_RETURN_IF_ERROR(cpu_pointwise_init(
+      kernel->device, desc, ((cpu_dnnl_kernel *)kernel)->weights,
+      &((conv_kernel *)kernel)->pack, &own->pointwise, &own->is_pointwise, error));
+  if (!own->is_pointwise) return OPS_OK;
+  reply->implementation = (ops_str)OPS_STR("pixels by panels");
+  ops_reply_set_unread(reply, CPU_DNNL_WEIGHTS_BIT);
+  return OPS_OK;
+}
+
 static int32_t plan(ops_kernel *kernel, const ops_prepare_request *request,
                     ops_prepared *prepared, ops_prepare_reply *reply, ops_error *error) {
   cpu_conv_kernel *conv = (cpu_conv_kernel *)kernel;
@@ -99,6 +112,8 @@ static int32_t plan(ops_kernel *kernel, const ops_prepare_request *request,
   if (empty) return OPS_OK;
   OPS_RETURN_IF_ERROR(try_winograd(kernel, &desc, own, reply, error));
   if (own->is_winograd) return OPS_OK;
+  OPS_RETURN_IF_ERROR(try_pointwise(kernel, &desc, own, reply, error));
+  if (own->is_pointwise) return OPS_OK;
   own->is_grouped = cpu_grouped_init(kernel->device, &desc, &own->grouped, reply);
   if (own->is_grouped) {
     own->base.base.rest = conv->base.chain;
@@ -144,13 +159,20 @@ static void layouts(const ops_kernel *kernel, const ops_prepare_request *request
     layouts->costs[layouts->count - 1] = 0;
 }
 
-static void run_winograd(const conv_prepared *own, const ops_execute_request *request) {
+// Sums with what follows them in the loops of this provider, then the rest of the chain.
+static void run_own(const conv_prepared *own, const ops_execute_request *request) {
   const ops_kernel *kernel = own->base.base.base.kernel;
-  const int32_t residual = ((const cpu_dnnl_kernel *)kernel)->chain.residual;
-  cpu_winograd_run(
-      kernel->device, &own->winograd, cpu_in_data(request, 0), cpu_dnnl_third(kernel, request),
-      own->base.base.starts_with_residual ? cpu_in_data(request, (uint64_t)residual) : NULL,
-      cpu_out_data(request, 0), cpu_workspace(request));
+  const cpu_chain *chain = &((const cpu_dnnl_kernel *)kernel)->chain;
+  const float *x = cpu_in_data(request, 0), *bias = cpu_dnnl_third(kernel, request);
+  const float *residual = own->base.base.starts_with_residual
+                              ? cpu_in_data(request, (uint64_t)chain->residual)
+                              : NULL;
+  float *y = cpu_out_data(request, 0);
+  if (own->is_winograd)
+    cpu_winograd_run(kernel->device, &own->winograd, x, bias, residual, y,
+                     cpu_workspace(request));
+  else
+    cpu_pointwise_run(kernel->device, &own->pointwise, x, bias, residual, y);
   cpu_conv_finish(&own->base.base.base, request);
 }
 
@@ -170,8 +192,8 @@ static void run_grouped(const conv_prepared *own, const ops_execute_request *req
 static int32_t run(const ops_prepared *prepared, const ops_execute_request *request,
                    ops_error *error) {
   const conv_prepared *own = (const conv_prepared *)prepared;
-  if (own->is_winograd) {
-    run_winograd(own, request);
+  if (own->is_winograd || own->is_pointwise) {
+    run_own(own, request);
     return OPS_OK;
   }
   if (own->is_grouped) {

@@ -5,6 +5,7 @@
 
 #include <ops_support/checked.h>
 
+#include "conv_shared.h"
 #include "vec.h"
 
 // Fewer would not fill a vector.
@@ -19,20 +20,13 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-static int is_pointwise(const cpu_dnnl_conv *conv) {
-  if (conv->transposed || conv->source_last || conv->target_last) return 0;
-  for (int32_t i = 0; i < conv->spatial; ++i)
-    if (conv->kernel[i] != 1 || conv->strides[i] != 1 || conv->pads_begin[i] != 0 ||
-        conv->pads_end[i] != 0)
-      return 0;
-  return cpu_product(conv->out, 0, conv->spatial) >= LEAST_PIXELS;
-}
-
 static int suits(const cpu_dnnl_conv *conv) {
   const int64_t block = cpu_dnnl_likes_channels_last() ? 16 : 8;  // oneDNN's, of channels
   const int64_t channels = conv->in_channels / conv->groups;
   const int64_t filters = conv->out_channels / conv->groups;
-  return is_pointwise(conv) && conv->groups > 1 && channels > 1 && channels <= MAX_CHANNELS &&
+  return !conv->source_last && !conv->target_last && cpu_conv_is_pointwise(conv) &&
+         cpu_product(conv->out, 0, conv->spatial) >= LEAST_PIXELS && conv->groups > 1 &&
+         channels > 1 && channels <= MAX_CHANNELS &&
          (channels % block != 0 || filters % block != 0);
 }
 

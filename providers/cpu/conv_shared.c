@@ -3,6 +3,8 @@
 // What Conv and ConvTranspose share. See conv_shared.h.
 #include "conv_shared.h"
 
+#include <math.h>
+
 // Where the residual of a chain lies behind X, W and B.
 #define CHAIN_OPERAND 3
 
@@ -37,6 +39,15 @@ int32_t cpu_conv_check_sizes(const cpu_conv_kernel *conv, const ops_prepare_requ
       return cpu_invalid(kernel, error, "B must be [%lld]", (long long)filters);
   }
   return OPS_OK;
+}
+
+int cpu_conv_is_pointwise(const cpu_dnnl_conv *conv) {
+  if (conv->transposed) return 0;
+  for (int32_t i = 0; i < conv->spatial; ++i)
+    if (conv->kernel[i] != 1 || conv->strides[i] != 1 || conv->pads_begin[i] != 0 ||
+        conv->pads_end[i] != 0)
+      return 0;
+  return 1;
 }
 
 static void describe(const cpu_conv_kernel *conv, const cpu_window *window, const cpu_shape *x,
@@ -93,6 +104,17 @@ void cpu_conv_layouts(const ops_kernel *kernel, const ops_prepare_request *reque
   cpu_layouts_add(layouts, residual >= 0 ? CPU_LAST_CHAIN : CPU_LAST_FIRST, 0);
   cpu_layouts_add(layouts, CPU_LAST_NONE,
                   2 * cpu_reorder_cost(cpu_count(&x) * (int64_t)sizeof(float)));
+}
+
+void cpu_conv_vec_finish(const cpu_dnnl_post *post, cpu_vec_finish *finish) {
+  finish->sloped = post->function == CPU_DNNL_LEAKY_RELU && post->p[0] != 0;
+  finish->slope = post->p[0];
+  finish->low = -INFINITY;
+  finish->high = INFINITY;
+  if (post->function == CPU_DNNL_LEAKY_RELU && post->p[0] == 0) finish->low = 0;
+  if (post->function != CPU_DNNL_CLIP) return;
+  finish->low = post->p[0];
+  finish->high = post->p[1];
 }
 
 // The rest of the chain, over all of Y.

@@ -7,6 +7,7 @@
 
 #include "channels_last.h"
 #include "dnnl_operator.h"
+#include "vec.h"
 #include "window.h"
 
 typedef struct cpu_conv_kernel {
@@ -36,6 +37,12 @@ int32_t cpu_conv_describe(const cpu_conv_kernel *conv, const ops_prepare_request
                           const cpu_window *window, const cpu_shape *y,
                           cpu_conv_prepared *prepared, cpu_dnnl_conv *out_desc, int *out_empty,
                           ops_prepare_reply *reply, ops_error *error);
+
+// One tap on each pixel, in place: a product of matrices.
+int cpu_conv_is_pointwise(const cpu_dnnl_conv *conv);
+
+// The function of what follows the sums, for loops of this provider.
+void cpu_conv_vec_finish(const cpu_dnnl_post *post, cpu_vec_finish *out_finish);
 
 // Both operators with channels last, and plain, where oneDNN has to reorder both sides.
 void cpu_conv_layouts(const ops_kernel *kernel, const ops_prepare_request *request,

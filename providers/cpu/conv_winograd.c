@@ -3,10 +3,10 @@
 // Winograd's convolution: weights, blocks of tiles. See conv_winograd.h.
 #include "conv_winograd.h"
 
-#include <math.h>
-#include <ops_support/checked.h>
 #include <ops_support/error.h>
 #include <string.h>
+
+#include "conv_shared.h"
 
 #define WIDTH CPU_WINOGRAD_FILTERS
 #define POINTS 16  // of a transformed tile
@@ -41,15 +41,6 @@ int cpu_winograd_suits(const cpu_dnnl_conv *conv) {
 
 // ---- Weights --------------------------------------------------------------------------------
 
-void cpu_winograd_pack_init(cpu_winograd_pack *pack) {
-  pthread_mutex_init(&pack->mutex, NULL);
-}
-
-void cpu_winograd_pack_finish(cpu_winograd_pack *pack, const ops_device *device) {
-  if (pack->packed) device->api->packed_release(device->host, pack->packed);
-  pthread_mutex_destroy(&pack->mutex);
-}
-
 typedef struct transform {
   const cpu_vec *vec;
   const float *w;  // [filters, channels, 3, 3]
@@ -68,30 +59,11 @@ static void transform_panels(void *context, int64_t begin, int64_t end, int32_t 
   }
 }
 
-static int32_t make_pack(const ops_device *device, const cpu_dnnl_conv *conv,
-                         const ops_constant *weights, const float *values,
-                         cpu_winograd_pack *pack, ops_error *error) {
-  static const ops_str packing = OPS_STR("cpu/winograd 2x2 3x3");
-  const int64_t panels = (conv->out_channels + WIDTH - 1) / WIDTH;
-  const int64_t dims[4] = {panels, POINTS, conv->in_channels, WIDTH};
-  int64_t count;
-  uint64_t bytes;
-  void *memory = NULL;
-  int32_t fill = 0;
-  if (!ops_checked_count(dims, 4, &count) ||
-      !ops_checked_mul((uint64_t)count, sizeof(float), &bytes))
-    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "cpu: weights too large");
-  OPS_RETURN_IF_ERROR(device->api->packed_acquire(device->host, weights, packing,
-                                                  OPS_MEMORY_HOST, bytes, 64, &pack->packed,
-                                                  &memory, &fill, error));
-  if (fill) {
-    transform t = {device->vec, values, memory, conv->out_channels, conv->in_channels};
-    cpu_parallel(device, panels, cpu_grain(conv->in_channels * WIDTH * POINTS),
-                 transform_panels, &t);
-    device->api->packed_commit(device->host, pack->packed);
-  }
-  pack->memory = memory;
-  return OPS_OK;
+static void fill_pack(const ops_device *device, const void *plan, const float *w, float *u) {
+  const cpu_winograd *own = plan;
+  const int64_t panels = (own->filters + WIDTH - 1) / WIDTH;
+  transform t = {device->vec, w, u, own->filters, own->channels};
+  cpu_parallel(device, panels, cpu_grain(own->channels * WIDTH * POINTS), transform_panels, &t);
 }
 
 // Sums side by side, which the compiler makes a vector; NaN stays in its sum.
@@ -105,28 +77,7 @@ static int all_finite(const float *values, int64_t count) {
   return zero == 0;
 }
 
-static int32_t find_pack(const ops_device *device, const cpu_dnnl_conv *conv,
-                         const ops_constant *weights, const float *values,
-                         cpu_winograd_pack *pack, ops_error *error) {
-  int32_t status = OPS_OK;
-  pthread_mutex_lock(&pack->mutex);
-  if (!pack->memory) status = make_pack(device, conv, weights, values, pack, error);
-  pthread_mutex_unlock(&pack->mutex);
-  return status;
-}
-
 // ---- Plans ----------------------------------------------------------------------------------
-
-static void init_finish(const cpu_dnnl_post *post, cpu_vec_finish *finish) {
-  finish->sloped = post->function == CPU_DNNL_LEAKY_RELU && post->p[0] != 0;
-  finish->slope = post->p[0];
-  finish->low = -INFINITY;
-  finish->high = INFINITY;
-  if (post->function == CPU_DNNL_LEAKY_RELU && post->p[0] == 0) finish->low = 0;
-  if (post->function != CPU_DNNL_CLIP) return;
-  finish->low = post->p[0];
-  finish->high = post->p[1];
-}
 
 // So many tiles that their matrices fit into the cache, and that each worker has a block.
 static int64_t choose_block(const cpu_winograd *w, int32_t workers) {
@@ -140,7 +91,7 @@ static int64_t choose_block(const cpu_winograd *w, int32_t workers) {
 
 // `values`: the contents of the weights.
 static int32_t init(const ops_device *device, const cpu_dnnl_conv *conv,
-                    const ops_constant *weights, const float *values, cpu_winograd_pack *pack,
+                    const ops_constant *weights, const float *values, cpu_conv_pack *pack,
                     cpu_winograd *w, int *out_suits, ops_error *error) {
   const int32_t workers = device->api->worker_count(device->host);
   *out_suits = all_finite(values, conv->out_channels * conv->in_channels * 9);
@@ -158,14 +109,20 @@ static int32_t init(const ops_device *device, const cpu_dnnl_conv *conv,
   w->block = choose_block(w, workers < 1 ? 1 : workers);
   // Transformed inputs, one panel of products, zeros in place of pixels outside.
   w->scratch = round_up(w->block * POINTS * (w->channels + WIDTH) + w->channels, 16);
-  init_finish(&conv->post, &w->finish);
-  OPS_RETURN_IF_ERROR(find_pack(device, conv, weights, values, pack, error));
+  cpu_conv_vec_finish(&conv->post, &w->finish);
+  const cpu_conv_packing packing = {
+      .name = OPS_STR("cpu/winograd 2x2 3x3"),
+      .rank = 4,
+      .dims = {(w->filters + WIDTH - 1) / WIDTH, POINTS, w->channels, WIDTH},
+      .fill = fill_pack,
+      .plan = w};
+  OPS_RETURN_IF_ERROR(cpu_conv_pack_find(pack, device, weights, values, &packing, error));
   w->weights = pack->memory;
   return OPS_OK;
 }
 
 int32_t cpu_winograd_init(const ops_device *device, const cpu_dnnl_conv *conv,
-                          const ops_constant *weights, cpu_winograd_pack *pack,
+                          const ops_constant *weights, cpu_conv_pack *pack,
                           cpu_winograd *out_winograd, int *out_suits, ops_error *error) {
   const void *values;
   void *copy;

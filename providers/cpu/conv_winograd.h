@@ -13,20 +13,9 @@
 #ifndef CPU_CONV_WINOGRAD_H_
 #define CPU_CONV_WINOGRAD_H_
 
-#include <pthread.h>
-
+#include "conv_pack.h"
 #include "dnnl_glue.h"
 #include "vec.h"
-
-// A kernel's transformed weights; made when a plan first wants them.
-typedef struct cpu_winograd_pack {
-  pthread_mutex_t mutex;
-  ops_packed *packed;
-  const float *memory;  // NULL: not made yet
-} cpu_winograd_pack;
-
-void cpu_winograd_pack_init(cpu_winograd_pack *pack);
-void cpu_winograd_pack_finish(cpu_winograd_pack *pack, const ops_device *device);
 
 typedef struct cpu_winograd {
   int64_t batch, channels, filters;
@@ -42,7 +31,7 @@ typedef struct cpu_winograd {
 int cpu_winograd_suits(const cpu_dnnl_conv *conv);
 // Transforms the weights if need be. *out_suits is 0 if some are not finite.
 int32_t cpu_winograd_init(const ops_device *device, const cpu_dnnl_conv *conv,
-                          const ops_constant *weights, cpu_winograd_pack *pack,
+                          const ops_constant *weights, cpu_conv_pack *pack,
                           cpu_winograd *out_winograd, int *out_suits, ops_error *error);
 uint64_t cpu_winograd_workspace(const ops_device *device, const cpu_winograd *winograd);
 // bias and residual may be NULL; the residual may be y.

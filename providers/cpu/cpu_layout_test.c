@@ -263,6 +263,11 @@ static void convolutions(void **state) {
       {"ConvTranspose", STRIDED, 1, 4, {1, 64, 11, 12}, {64, 40, 5, 4}, 40},
       {"ConvTranspose", PLAIN, 1, 4, {1, 64, 15, 16}, {64, 64, 2, 2}, 64},
       {"ConvTranspose", STRIDED, 1, 4, {1, 96, 14, 16}, {96, 80, 2, 2}, 80},
+      // With constant weights as one product: whole and part panels, more channels than fit.
+      {"Conv", PLAIN, 1, 4, {2, 7, 5, 5}, {5, 7, 1, 1}, 5},
+      {"Conv", PLAIN, 1, 4, {1, 16, 31, 30}, {64, 16, 1, 1}, 64},
+      {"Conv", PLAIN, 1, 3, {1, 1600, 19}, {57, 1600, 1}, 57},
+      {"Conv", PLAIN, 1, 4, {1, 24, 1, 1}, {200, 24, 1, 1}, 200},
       // With constant weights by Winograd's algorithm: even and odd outputs, part of a panel.
       {"Conv", PADDED, 1, 4, {1, 32, 16, 18}, {32, 32, 3, 3}, 32},
       {"Conv", PADDED, 1, 4, {1, 16, 17, 16}, {50, 16, 3, 3}, 50},

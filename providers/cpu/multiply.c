@@ -147,9 +147,9 @@ static void pack(const run *run, const place *at, int64_t k, cpu_vec_block *bloc
   const int64_t width = run->vec->panel, columns = block->columns, depth = block->depth;
   const float *b = at->b + at->column + k * own->n;
   if (own->b_transposed) {
-    if (columns < width)
-      memset(block->packed, 0, (size_t)(depth * width) * sizeof *block->packed);
-    run->vec->transpose(at->b + at->column * own->k + k, own->k, block->packed, width, columns,
+    const int64_t row = cpu_vec_block_row(run->vec, columns);
+    if (columns < row) memset(block->packed, 0, (size_t)(depth * row) * sizeof *block->packed);
+    run->vec->transpose(at->b + at->column * own->k + k, own->k, block->packed, row, columns,
                         depth);
   } else if (columns < width) {
     run->vec->pack(b, own->n, block->packed, depth, columns);

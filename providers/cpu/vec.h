@@ -181,8 +181,8 @@ typedef struct cpu_vec_finish {
   float slope, low, high;
 } cpu_vec_finish;
 
-// A block of a matrix product: Y[rows, columns] = A[rows, depth] x packed[depth, panel], and
-// what is added to it. Distances in elements.
+// A block of a matrix product: Y[rows, columns] = finish(A[rows, depth] x packed[depth, panel]
+// + what is added to it). A row of `packed` is cpu_vec_block_row long. Distances in elements.
 typedef struct cpu_vec_block {
   const float *a;
   int64_t a_row;
@@ -194,6 +194,7 @@ typedef struct cpu_vec_block {
   int32_t adds;                  // 1: to what Y holds
   const float *bias;             // one for each column, added to all rows; or NULL
   const float *residual;         // laid out as Y, added; or NULL
+  const cpu_vec_finish *finish;  // what happens to the sums then; or NULL
   const float *ahead;            // the block of B that is wanted next, to be fetched; or NULL
   int64_t b_row;                 // from one row of B to the next
 } cpu_vec_block;
@@ -301,6 +302,12 @@ typedef struct cpu_vec {
   void (*winograd_finish)(const cpu_vec_finish *finish, const float *sums, const float *bias,
                           const float *residual, float *y, int64_t count);
 } cpu_vec;
+
+// The length of a packed row of `columns` columns: whole vectors, of which a panel has three.
+static inline int64_t cpu_vec_block_row(const cpu_vec *vec, int64_t columns) {
+  const int64_t lanes = vec->panel / 3;
+  return (columns + lanes - 1) / lanes * lanes;
+}
 
 // The table for this machine. Pure.
 const cpu_vec *cpu_vec_select(void);

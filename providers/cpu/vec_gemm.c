@@ -10,6 +10,10 @@
 #include "vec_isa.h"
 #include "vec_math.h"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 // X(rows): the heights of blocks, for 32 or 16 registers.
 #if defined(__AVX512F__)
 #define BLOCK_ROWS 8
@@ -30,6 +34,7 @@
 #endif
 
 typedef float lanes __attribute__((vector_size(CPU_ISA_VECTOR)));
+typedef int32_t masks __attribute__((vector_size(CPU_ISA_VECTOR)));
 
 CPU_INLINE lanes load(const float *from) {
   lanes v;
@@ -45,27 +50,39 @@ CPU_INLINE lanes splat(float x) {
   return x - (lanes){0};
 }
 
-// ---- Blocks ---------------------------------------------------------------------------------
-
-// Adds to the sums what is added behind the depth, for one vector of a row.
-CPU_INLINE lanes finish(const cpu_vec_block *block, lanes sum, const float *y,
-                        const float *bias, const float *residual) {
-  if (block->adds) sum += load(y);
-  if (block->bias) sum += load(bias);
-  if (block->residual) sum += load(residual);
-  return sum;
+// a where the mask is set, else b.
+CPU_INLINE lanes choose(masks mask, lanes a, lanes b) {
+  return (lanes)(((masks)a & mask) | ((masks)b & ~mask));
 }
 
-// The first `count` of a vector's columns, through copies that are a whole vector.
-static void finish_few(const cpu_vec_block *block, lanes sum, float *y, const float *bias,
-                       const float *residual, int64_t count) {
-  const size_t size = (size_t)count * sizeof *y;
-  float own[3][LANES] = {{0}};
-  if (block->adds) memcpy(own[0], y, size);
-  if (block->bias) memcpy(own[1], bias, size);
-  if (block->residual) memcpy(own[2], residual, size);
-  sum = finish(block, sum, own[0], own[1], own[2]);
-  memcpy(y, &sum, size);
+// ---- Blocks ---------------------------------------------------------------------------------
+
+// What the block does to its sums. NaN stays NaN.
+CPU_INLINE lanes finish(const cpu_vec_block *block, lanes sum) {
+  const cpu_vec_finish *f = block->finish;
+  const lanes low = splat(f->low), high = splat(f->high);
+  if (f->sloped) sum = choose(sum < splat(0), sum * splat(f->slope), sum);
+  sum = choose(sum < low, low, sum);
+  return choose(sum > high, high, sum);
+}
+
+// The first `count` lanes of a vector, at most all but one; the others are 0.
+CPU_INLINE lanes load_few(const float *from, int64_t count) {
+#if defined(__AVX512F__)
+  return (lanes)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
+#else
+  lanes v = {0};
+  memcpy(&v, from, (size_t)count * sizeof *from);
+  return v;
+#endif
+}
+
+CPU_INLINE void store_few(float *to, lanes v, int64_t count) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), (__m512)v);
+#else
+  memcpy(to, &v, (size_t)count * sizeof *to);
+#endif
 }
 
 CPU_INLINE void finish_row(const cpu_vec_block *block, int64_t row, const lanes *sum,
@@ -75,10 +92,18 @@ CPU_INLINE void finish_row(const cpu_vec_block *block, int64_t row, const lanes 
   UNROLL for (int v = 0; v < vectors; ++v) {
     const int64_t at = v * LANES, left = block->columns - at;
     const float *bias = block->bias ? block->bias + at : y;
-    if (left >= LANES)
-      store(y + at, finish(block, sum[v], y + at, bias, residual + at));
-    else
-      finish_few(block, sum[v], y + at, bias, residual + at, left);
+    lanes result = sum[v];
+    if (left >= LANES) {
+      if (block->adds) result += load(y + at);
+      if (block->bias) result += load(bias);
+      if (block->residual) result += load(residual + at);
+      store(y + at, block->finish ? finish(block, result) : result);
+    } else {
+      if (block->adds) result += load_few(y + at, left);
+      if (block->bias) result += load_few(bias, left);
+      if (block->residual) result += load_few(residual + at, left);
+      store_few(y + at, block->finish ? finish(block, result) : result, left);
+    }
   }
 }
 
@@ -99,7 +124,7 @@ CPU_INLINE void multiply_rows(const cpu_vec_block *block, int64_t row, const int
           __builtin_prefetch(ahead + line, 0, 2);
       ahead += block->b_row * (int64_t)sizeof(float);
     }
-    for (int64_t k = begin; k < end; ++k, b += packs ? block->b_row : WIDTH) {
+    for (int64_t k = begin; k < end; ++k, b += packs ? block->b_row : vectors * LANES) {
       lanes factor[VECTORS];
       UNROLL for (int v = 0; v < vectors; ++v) factor[v] = load(b + v * LANES);
       if (packs) {
@@ -154,14 +179,15 @@ void CPU_ISA_NAME(cpu_vec_multiply_block)(const cpu_vec_block *block) {
 
 void CPU_ISA_NAME(cpu_vec_pack)(const float *b, int64_t b_row, float *packed, int64_t depth,
                                 int64_t columns) {
+  const int64_t width = (columns + LANES - 1) / LANES * LANES;
   if (columns == WIDTH) {
     for (int64_t k = 0; k < depth; ++k, b += b_row, packed += WIDTH)
       memcpy(packed, b, WIDTH * sizeof *b);
     return;
   }
-  for (int64_t k = 0; k < depth; ++k, b += b_row, packed += WIDTH) {
+  for (int64_t k = 0; k < depth; ++k, b += b_row, packed += width) {
     memcpy(packed, b, (size_t)columns * sizeof *b);
-    memset(packed + columns, 0, (size_t)(WIDTH - columns) * sizeof *b);
+    memset(packed + columns, 0, (size_t)(width - columns) * sizeof *b);
   }
 }
 

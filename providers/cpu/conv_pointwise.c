@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pixels times weights. See conv_pointwise.h.
+#include "conv_pointwise.h"
+
+#include <string.h>
+
+#include "conv_shared.h"
+
+#define BLOCK 8  // pixels that the inner loop takes at once
+#define LARGEST_CHUNK 128
+#define DEPTH 768  // channels after which a chunk moves on: a panel stays in the cache
+
+static int64_t divide_up(int64_t a, int64_t b) {
+  return a / b + (a % b != 0);
+}
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+// ---- Weights --------------------------------------------------------------------------------
+
+typedef struct packing {
+  const ops_device *device;
+  const cpu_pointwise *own;
+  const float *w;
+  float *to;
+} packing;
+
+static void pack_panels(void *context, int64_t begin, int64_t end, int32_t worker) {
+  const packing *p = context;
+  const cpu_pointwise *own = p->own;
+  (void)worker;
+  for (int64_t panel = begin; panel < end; ++panel) {
+    const int64_t first = panel * own->columns;
+    const int64_t columns = least(own->filters - first, own->columns);
+    const int64_t row = cpu_vec_block_row(p->device->vec, columns);
+    float *to = p->to + first * own->channels;
+    if (columns < row) memset(to, 0, (size_t)(own->channels * row) * sizeof *to);
+    p->device->vec->transpose(p->w + first * own->channels, own->channels, to, row, columns,
+                              own->channels);
+  }
+}
+
+static void fill_pack(const ops_device *device, const void *plan, const float *w, float *to) {
+  const cpu_pointwise *own = plan;
+  packing p = {device, own, w, to};
+  cpu_parallel(device, own->panels, cpu_grain(own->channels * own->columns), pack_panels, &p);
+}
+
+// ---- Plans ----------------------------------------------------------------------------------
+
+static void cut(const ops_device *device, cpu_pointwise *own) {
+  const int64_t workers = device->api->worker_count(device->host);
+  own->panels = divide_up(own->filters, device->vec->panel);
+  own->columns = cpu_vec_block_row(device->vec, divide_up(own->filters, own->panels));
+  own->panels = divide_up(own->filters, own->columns);
+  const int64_t share = divide_up(own->pixels, workers < 1 ? 1 : workers);
+  own->chunk = divide_up(divide_up(share, divide_up(share, LARGEST_CHUNK)), BLOCK) * BLOCK;
+  own->chunks = divide_up(own->pixels, own->chunk);
+}
+
+int32_t cpu_pointwise_init(const ops_device *device, const cpu_dnnl_conv *conv,
+                           const ops_constant *weights, cpu_conv_pack *pack, cpu_pointwise *own,
+                           int *out_suits, ops_error *error) {
+  const void *values;
+  void *copy;
+  *out_suits = conv->groups == 1 && conv->source_last && conv->target_last && weights &&
+               cpu_conv_is_pointwise(conv);
+  if (!*out_suits) return OPS_OK;
+  *own = (cpu_pointwise){.pixels = conv->batch * cpu_product(conv->out, 0, conv->spatial),
+                         .channels = conv->in_channels,
+                         .filters = conv->out_channels};
+  cut(device, own);
+  own->finishes = conv->post.function != CPU_DNNL_NO_FUNCTION;
+  cpu_conv_vec_finish(&conv->post, &own->finish);
+  const cpu_conv_packing packing = {.name = OPS_STR("cpu/pixels by panels"),
+                                    .rank = 3,
+                                    .dims = {own->panels, own->channels, own->columns},
+                                    .fill = fill_pack,
+                                    .plan = own};
+  OPS_RETURN_IF_ERROR(cpu_contents(device, weights, &values, &copy, error));
+  const int32_t status = cpu_conv_pack_find(pack, device, weights, values, &packing, error);
+  cpu_free(device, copy);
+  own->weights = pack->memory;
+  return status;
+}
+
+// ---- Runs -----------------------------------------------------------------------------------
+
+typedef struct run {
+  const cpu_pointwise *own;
+  const cpu_vec *vec;
+  const float *x, *bias, *residual;
+  float *y;
+} run;
+
+// The residual is added first, so that it may lie where the sums go.
+static void run_panel(const run *run, int64_t pixel, int64_t count, int64_t panel) {
+  const cpu_pointwise *own = run->own;
+  const int64_t first = panel * own->columns, at = pixel * own->filters + first;
+  cpu_vec_block block = {.a_row = own->channels,
+                         .y = run->y + at,
+                         .y_row = own->filters,
+                         .rows = count,
+                         .columns = least(own->filters - first, own->columns),
+                         .residual = run->residual ? run->residual + at : NULL};
+  const int64_t row = cpu_vec_block_row(run->vec, block.columns);
+  const float *weights = own->weights + first * own->channels;
+  for (int64_t k = 0; k < own->channels; k += DEPTH) {
+    block.depth = least(own->channels - k, DEPTH);
+    block.a = run->x + pixel * own->channels + k;
+    block.packed = (float *)(uintptr_t)(weights + k * row);
+    if (k + block.depth == own->channels) {
+      block.bias = run->bias ? run->bias + first : NULL;
+      block.finish = own->finishes ? &own->finish : NULL;
+    }
+    run->vec->multiply_block(&block);
+    block.residual = NULL;
+    block.adds = 1;
+  }
+}
+
+static void run_chunks(void *context, int64_t begin, int64_t end, int32_t worker) {
+  const run *run = context;
+  const cpu_pointwise *own = run->own;
+  (void)worker;
+  for (int64_t c = begin; c < end; ++c) {
+    const int64_t pixel = c * own->chunk, count = least(own->pixels - pixel, own->chunk);
+    for (int64_t panel = 0; panel < own->panels; ++panel) run_panel(run, pixel, count, panel);
+  }
+}
+
+void cpu_pointwise_run(const ops_device *device, const cpu_pointwise *own, const float *x,
+                       const float *bias, const float *residual, float *y) {
+  run run = {own, device->vec, x, bias, residual, y};
+  cpu_parallel(device, own->chunks, cpu_grain(own->chunk * own->channels * own->filters / 64),
+               run_chunks, &run);
+}

@@ -43,7 +43,7 @@ foreach(provider IN ITEMS reference cpu opencl cuda)
   endif()
 endforeach()
 install(DIRECTORY contracts/ DESTINATION "${OPS_INSTALL_CONTRACTS}" COMPONENT Tools
-        FILES_MATCHING PATTERN "*.yaml" PATTERN "*.md")
+        FILES_MATCHING PATTERN "*.yaml" PATTERN "*.md" PATTERN "*.txt" PATTERN "CMakeLists.txt" EXCLUDE)
 # What states the reports of opsconform.
 install(FILES conformance/report/report.schema.json conformance/report/junit.xsd
         DESTINATION "${CMAKE_INSTALL_DATADIR}/ops" COMPONENT Tools)

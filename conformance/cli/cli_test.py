@@ -121,6 +121,14 @@ class Tests:
                             ("# c\nRelu floaty\n", "require.txt:2:", "floaty"),
                             ("Relu\n", "require.txt:1:", "Relu"),
                             ("Relu float\nRelu float\n", "require.txt:2:", "second"),
+                            ("opset\nRelu float\n", "require.txt:1:", "found 'nothing'"),
+                            ("opset 0\nRelu float\n", "require.txt:1:", "found '0'"),
+                            ("opset 13\nopset 14\n", "require.txt:2:", "a second opset"),
+                            ("opset 13\n", "no operator is listed"),
+                            ("Relu float !\n", "require.txt:1:", "after '!'"),
+                            ("Relu !*\n", "require.txt:1:", "expected types"),
+                            ("Relu" + " float" + " !a" * 9 + "\n", "require.txt:1:", "too many patterns"),
+                            ("* floaty\n", "require.txt:1:", "floaty"),
                             ("", "no operator")):
             file.write_text(text, encoding="utf-8")
             self.expect([*lib, "--require", str(file)], 4, *said)
@@ -131,6 +139,37 @@ class Tests:
         half = ["--provider", self.library, "--filter", "Relu-*/float16/shapes-7/*"]
         self.expect([*half, "--require", str(file)], 1, "require", report=True)
         self.expect(half, 6, "UNSUPPORTED", report=True)
+
+    def profiles(self):
+        """Bare names are the shipped profiles; every one of them is read."""
+        relu = ["--provider", self.library, "--filter", "Relu-14/float/*"]
+        conv = ["--provider", self.library, "--filter", "Conv-22/float/*"]
+        old = ["--provider", self.library, "--filter", "Softmax-11/float/*"]
+        file = self.folder / "table.txt"
+        self.expect([*relu, "--require", "cnm"], 4, "no profile of that name",
+                    "all, cnn, quantised, transformer")
+        for path in sorted((self.contracts_folder / "profiles").glob("*.txt")):
+            self.expect([*relu, "--require", path.stem], 0, report=True)
+        # What the provider lacks: nothing passed, unless the release must have it.
+        self.expect(conv, 6, report=True)
+        self.expect([*conv, "--require", "cnn"], 1, "required by 'cnn' but not claimed", "CLAIMS-5",
+                    report=True)
+        self.expect([*conv, "--require", "all"], 1, "required by 'all'", report=True)
+        self.expect([*conv, "--require", "quantised"], 6, report=True)
+        for text, code in (("Conv float\n", 1), ("Conv float !Conv-22/*\n", 6), ("Conv float16\n", 6),
+                           ("* float\nConv double\n", 6), ("* *\n", 1), ("opset 22\n* *\n", 1)):
+            file.write_text(text)
+            self.expect([*conv, "--require", str(file)], code, report=True)
+        # Meanings that ended before the opset of the table.
+        for text, code in (("Softmax float\n", 1), ("opset 12\nSoftmax float\n", 1),
+                           ("opset 13\nSoftmax float\n", 6)):
+            file.write_text(text)
+            self.expect([*old, "--require", str(file)], code, report=True)
+        # Other floating-point types of a case: BatchNormalization of float with statistics in double.
+        mixed = ["--provider", self.library, "--filter", "BatchNormalization-15/float+float+double/*"]
+        for text, code in (("BatchNormalization float\n", 6), ("BatchNormalization float double\n", 1)):
+            file.write_text(text)
+            self.expect([*mixed, "--require", str(file)], code, report=True)
 
     def streams(self):
         """A report that cannot grow, a console that is full, streams that are closed."""
@@ -213,7 +252,7 @@ class Tests:
 def main():
     with tempfile.TemporaryDirectory() as folder:
         tests = Tests(*sys.argv[1:6], folder)
-        for test in (tests.usage, tests.later, tests.contracts, tests.stray_kernel, tests.require, tests.streams, tests.failed_stream, tests.selection,
+        for test in (tests.usage, tests.later, tests.contracts, tests.stray_kernel, tests.require, tests.profiles, tests.streams, tests.failed_stream, tests.selection,
                      tests.seeds, tests.plain):
             test()
         print("ok" if tests.wrong == 0 else f"{tests.wrong} wrong")

@@ -20,8 +20,8 @@ static int32_t fill_header(oc_session *session, const char *version, ops_error *
   header->shard_index = options->shard_index;
   header->shard_count = options->shard_count;
   oc_journal_header_select(header, session->cases, session->matched, session->matched_count);
-  if (options->require) {
-    OPS_RETURN_IF_ERROR(oc_file_hash(options->require, header->require_hash, error));
+  if (session->require) {
+    OPS_RETURN_IF_ERROR(oc_file_hash(session->require_path, header->require_hash, error));
   }
   const char *suite = options->onnx_tests;
   return oc_folder_hash(suite ? suite : session->contracts_path, suite ? "" : ".yaml",

@@ -205,8 +205,9 @@ static const oc_option_row kOptions[] = {
      read_level, false},
     {"disable-pass", "NAME", "with --level: leave out a pass of the optimizer; may be repeated",
      read_disable_pass, true},
-    {"require", "FILE", "operators and types that must be supported: UNSUPPORTED becomes FAIL",
-     read_require, false},
+    {"require", "NAME|FILE",
+     "operators and types that must be supported: UNSUPPORTED becomes FAIL", read_require,
+     false},
     {"waivers", "FILE",
      "known failures of this provider that a release may have; see docs/gate_a_release.md",
      read_waivers, false},
@@ -381,9 +382,11 @@ void oc_options_help(FILE *stream) {
   oc_option_table_help(&kTable, stream);
   fputs(
       "\nfiles\n"
-      "  A FILE of --require has one line per operator: its name, then types or '*'; '#' "
-      "begins "
-      "a comment.\n\n"
+      "  --require takes a shipped profile (all, cnn, quantised, transformer) or a FILE with "
+      "one line\n"
+      "  per operator: its name, then types or '*', then !PATTERN for ids that are not "
+      "required.\n"
+      "  'opset N' leaves older meanings out; '#' begins a comment.\n\n"
       "exit codes\n"
       "  0  conformant\n"
       "  1  a case failed, crashed, timed out, was flaky, or proves nothing\n"

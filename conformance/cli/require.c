@@ -3,10 +3,13 @@
 // Reading and asking the table of requirements.
 #include "cli/require.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cases/element.h"
 #include "ops_support/error.h"
@@ -14,14 +17,19 @@
 #define MAX_LINES 10000
 #define MAX_LINE 1024
 
+#define MAX_EXCEPT 8  // patterns of one line
+
 typedef struct require_row {
-  char op[128];
+  char op[128];  // "*": every operator that has no row of its own
   uint64_t types;
+  char except[MAX_EXCEPT][64];  // patterns of ids
+  size_t except_count;
 } require_row;
 
 struct oc_require {
   require_row *rows;
   size_t count;
+  int32_t opset;  // 0: all meanings
 };
 
 typedef struct place {
@@ -42,31 +50,51 @@ static const require_row *find_row(const oc_require *require, const char *op) {
   return NULL;
 }
 
-// The types that stand for an operator's cases: see oc_case_main_type.
-static uint64_t main_types(const oc_contract *contract) {
-  if (contract->type_var_count > 0) return contract->type_vars[0].types;
-  const oc_param *param = contract->input_count    ? &contract->inputs[0]
-                          : contract->output_count ? &contract->outputs[0]
-                                                   : NULL;
-  return param ? OPS_TYPE_BIT(param->type) : 0;
-}
-
-static uint64_t types_of(const oc_contracts *contracts, const char *op) {
+// Every type that cases of a contract may have.
+static uint64_t types_of_contract(const oc_contract *contract) {
   uint64_t types = 0;
-  for (size_t i = 0; i < contracts->count; ++i) {
-    char name[128];
-    oc_case_op_name(&contracts->items[i], name, sizeof name);
-    if (strcmp(name, op) == 0) types |= main_types(&contracts->items[i]);
+  for (size_t i = 0; i < contract->type_var_count; ++i) types |= contract->type_vars[i].types;
+  for (size_t i = 0; i < contract->input_count; ++i) {
+    if (contract->inputs[i].type_var < 0) types |= OPS_TYPE_BIT(contract->inputs[i].type);
+  }
+  for (size_t i = 0; i < contract->output_count; ++i) {
+    if (contract->outputs[i].type_var < 0) types |= OPS_TYPE_BIT(contract->outputs[i].type);
   }
   return types;
 }
 
-static int32_t read_types(const place *at, uint64_t known, char **state, uint64_t *out_types) {
+static uint64_t types_of(const oc_contracts *contracts, const char *op) {
+  uint64_t types = 0;
+  const bool any = strcmp(op, "*") == 0;
+  for (size_t i = 0; i < contracts->count; ++i) {
+    char name[128];
+    oc_case_op_name(&contracts->items[i], name, sizeof name);
+    if (any || strcmp(name, op) == 0) types |= types_of_contract(&contracts->items[i]);
+  }
+  return types;
+}
+
+static int32_t read_except(const place *at, const char *pattern, require_row *row) {
+  if (row->except_count == MAX_EXCEPT)
+    return fail(at, "too many patterns; the last is", pattern);
+  char *copy = row->except[row->except_count];
+  const int size = snprintf(copy, sizeof row->except[0], "%s", pattern);
+  if (size <= 0 || (size_t)size >= sizeof row->except[0]) {
+    return fail(at, "expected 1 to 63 characters after '!', found", pattern);
+  }
+  ++row->except_count;
+  return OPS_OK;
+}
+
+static int32_t read_types(const place *at, uint64_t known, char **state, require_row *row) {
   const char *word;
-  *out_types = 0;
   while ((word = strtok_r(NULL, " \t\r\n", state))) {
     if (strcmp(word, "*") == 0) {
-      *out_types |= known;
+      row->types |= known;
+      continue;
+    }
+    if (word[0] == '!') {
+      OPS_RETURN_IF_ERROR(read_except(at, word + 1, row));
       continue;
     }
     const int32_t type = oc_element_type(word, strlen(word));
@@ -74,8 +102,20 @@ static int32_t read_types(const place *at, uint64_t known, char **state, uint64_
     if (!(known & OPS_TYPE_BIT(type))) {
       return fail(at, "the operator's contract has no cases of type", word);
     }
-    *out_types |= OPS_TYPE_BIT(type);
+    row->types |= OPS_TYPE_BIT(type);
   }
+  return OPS_OK;
+}
+
+static int32_t read_opset(oc_require *require, const place *at, char **state) {
+  const char *word = strtok_r(NULL, " \t\r\n", state);
+  char *end = NULL;
+  const long opset = word ? strtol(word, &end, 10) : 0;
+  if (!word || *end || opset < 1 || opset > INT32_MAX) {
+    return fail(at, "expected a number from 1 on after opset, found", word ? word : "nothing");
+  }
+  if (require->opset) return fail(at, "a second opset", word);
+  require->opset = (int32_t)opset;
   return OPS_OK;
 }
 
@@ -85,6 +125,7 @@ static int32_t read_line(oc_require *require, const oc_contracts *contracts, con
   line[strcspn(line, "#")] = 0;
   const char *op = strtok_r(line, " \t\r\n", &state);
   if (!op) return OPS_OK;
+  if (strcmp(op, "opset") == 0) return read_opset(require, at, &state);
   const uint64_t known = types_of(contracts, op);
   if (known == 0) return fail(at, "no contract describes the operator", op);
   if (find_row(require, op)) return fail(at, "a second line for the operator", op);
@@ -93,8 +134,9 @@ static int32_t read_line(oc_require *require, const oc_contracts *contracts, con
   if (!rows) return ops_error_set(at->error, OPS_ERROR_OUT_OF_MEMORY, "no memory");
   require->rows = rows;
   require_row *row = &rows[require->count];
+  *row = (require_row){0};
   snprintf(row->op, sizeof row->op, "%s", op);
-  OPS_RETURN_IF_ERROR(read_types(at, known, &state, &row->types));
+  OPS_RETURN_IF_ERROR(read_types(at, known, &state, row));
   if (row->types == 0) return fail(at, "expected types or '*' after the operator", row->op);
   ++require->count;
   return OPS_OK;
@@ -141,10 +183,65 @@ void oc_require_destroy(oc_require *require) {
   free(require);
 }
 
+// Floating-point types beside the main one must be listed, too.
+static bool has_other_types(const require_row *row, const oc_case *item) {
+  for (size_t i = 0; i < item->contract->type_var_count; ++i) {
+    const int32_t type = item->types[i];
+    if (oc_element_is_floating(type) && !(row->types & OPS_TYPE_BIT(type))) return true;
+  }
+  return false;
+}
+
 bool oc_require_covers(const oc_require *require, const oc_case *item) {
   char op[128];
-  if (!require) return false;
+  if (!require || item->contract->until < require->opset) return false;
   oc_case_op_name(item->contract, op, sizeof op);
   const require_row *row = find_row(require, op);
-  return row && (row->types & OPS_TYPE_BIT(oc_case_main_type(item)));
+  if (!row) row = find_row(require, "*");
+  if (!row || !(row->types & OPS_TYPE_BIT(oc_case_main_type(item)))) return false;
+  for (size_t i = 0; i < row->except_count; ++i) {
+    if (fnmatch(row->except[i], item->id, 0) == 0) return false;
+  }
+  return !has_other_types(row, item);
+}
+
+// ---- Profiles -------------------------------------------------------------------------------
+
+static int is_profile(const struct dirent *entry) {
+  const size_t size = strlen(entry->d_name);
+  return size > 4 && strcmp(entry->d_name + size - 4, ".txt") == 0;
+}
+
+// "all, cnn": the names of the profiles in a folder.
+static void list_profiles(const char *folder, char *text, size_t size) {
+  struct dirent **entries = NULL;
+  const int count = scandir(folder, &entries, is_profile, alphasort);
+  size_t used = 0;
+  snprintf(text, size, "none");
+  for (int i = 0; i < count; ++i) {
+    const int name = (int)strlen(entries[i]->d_name) - 4;
+    if (used < size) {
+      used += (size_t)snprintf(text + used, size - used, "%s%.*s", i ? ", " : "", name,
+                               entries[i]->d_name);
+    }
+    free(entries[i]);
+  }
+  free(entries);
+}
+
+int32_t oc_require_locate(const char *name, const char *profiles, char *out_path, size_t size,
+                          ops_error *error) {
+  char names[400];
+  const bool is_path = strpbrk(name, "/.") || access(name, R_OK) == 0;
+  const int used = is_path ? snprintf(out_path, size, "%s", name)
+                           : snprintf(out_path, size, "%s/%s.txt", profiles, name);
+  if (used < 0 || (size_t)used >= size) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "--require: the path is too long");
+  }
+  if (is_path || access(out_path, R_OK) == 0) return OPS_OK;
+  list_profiles(profiles, names, sizeof names);
+  return ops_error_set(error, OPS_ERROR_NOT_FOUND,
+                       "--require '%s': no such file here, and no profile of that name; "
+                       "profiles in '%s': %s",
+                       name, profiles, names);
 }

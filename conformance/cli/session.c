@@ -93,6 +93,16 @@ static int32_t load_clauses(oc_session *session, ops_error *error) {
   return status == OPS_ERROR_NOT_FOUND ? OPS_OK : status;
 }
 
+static int32_t load_require(oc_session *session, ops_error *error) {
+  char profiles[PATH_MAX + 16];
+  if (!session->options.require) return OPS_OK;
+  snprintf(profiles, sizeof profiles, "%s/profiles", session->shipped_path);
+  OPS_RETURN_IF_ERROR(oc_require_locate(session->options.require, profiles,
+                                        session->require_path, sizeof session->require_path,
+                                        error));
+  return oc_require_load(session->require_path, session->contracts, &session->require, error);
+}
+
 // Cases are models.
 static int32_t gather_suite(oc_session *session, ops_error *error) {
   OPS_RETURN_IF_ERROR(oc_onnx_suite_open(session->options.onnx_tests, &session->suite, error));
@@ -124,10 +134,7 @@ int32_t oc_session_gather(oc_session *session, ops_error *error) {
   OPS_RETURN_IF_ERROR(oc_contracts_load(session->contracts_path, &session->contracts, error));
   OPS_RETURN_IF_ERROR(oc_operators_check_contracts(session->contracts, error));
   OPS_RETURN_IF_ERROR(check_op(session, error));
-  if (options->require) {
-    OPS_RETURN_IF_ERROR(
-        oc_require_load(options->require, session->contracts, &session->require, error));
-  }
+  OPS_RETURN_IF_ERROR(load_require(session, error));
   const oc_cases_options cases = {
       .seed = options->seed, .tier = options->tier, .op = options->op};
   OPS_RETURN_IF_ERROR(oc_cases_create(session->contracts, &cases, &session->made_cases, error));

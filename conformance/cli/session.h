@@ -35,6 +35,7 @@ typedef struct oc_session {
   char oracle_path[PATH_MAX];
   oc_clauses *clauses;  // NULL: none were found
   oc_contracts *contracts;
+  char require_path[PATH_MAX];  // of the table; empty without --require
   oc_require *require;
   oc_waivers *waivers;
   oc_onnx_suite *suite;

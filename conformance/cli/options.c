@@ -402,10 +402,5 @@ void oc_options_help(FILE *stream) {
   for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
     if (!kOptions[i].read) fprintf(stream, "--%s ", kOptions[i].name);
   }
-  fputs(
-      "--mode perf
-      "
-      "  commands certify, verify-bundle
-      ",
-      stream);
+  fputs("--mode perf\n  commands certify, verify-bundle\n", stream);
 }

@@ -96,7 +96,7 @@ static const oc_check kChecks[] = {
      "A node outside the contract is refused with its status, outputs untouched, and the "
      "kernel "
      "stays usable.",
-     OC_POINT_OTHER, NULL, "ERRORS-2", OC_EVERY_CASE},
+     OC_POINT_OTHER, NULL, "ERRORS-2 ERRORS-7 STREAMS-8", OC_EVERY_CASE},
     {OC_CHECK_TRIVIAL, "The expected values could not be met by chance.", OC_POINT_OTHER, NULL,
      NULL, OC_EVERY_CASE},
     {OC_CHECK_ORACLE, "The oracle has an answer.", OC_POINT_OTHER, NULL, NULL, OC_EVERY_CASE},
@@ -117,6 +117,12 @@ static const oc_check kChecks[] = {
      "NEGOTIATION-1 NEGOTIATION-2 NEGOTIATION-3 NEGOTIATION-4 NEGOTIATION-5 NEGOTIATION-7 "
      "NEGOTIATION-8",
      OC_EVERY_CASE},
+    {OC_CHECK_STREAMS,
+     "Streams keep their order, events hold work back, queries tell the truth.", OC_POINT_OTHER,
+     NULL, "STREAMS-3 STREAMS-4 STREAMS-5 STREAMS-6 STREAMS-7 STREAMS-9 STREAMS-10",
+     OC_EVERY_CASE},
+    {OC_CHECK_SCHEMA, "Definitions agree with the schemas of their operators.", OC_POINT_OTHER,
+     NULL, "DEFINITIONS-3", OC_EVERY_CASE},
     {OC_CHECK_OPERATOR, "Kernels are of operators that exist, in opsets that have them.",
      OC_POINT_OTHER, NULL, "DEFINITIONS-1", OC_EVERY_CASE},
     {OC_CHECK_REQUIRE, "What a release must support is claimed.", OC_POINT_OTHER, NULL,

@@ -107,6 +107,8 @@ bool oc_check_environment(oc_trial *trial);
 #define OC_CHECK_CAPTURE "capture"
 #define OC_CHECK_ALLOCATION "allocation"
 #define OC_CHECK_LEAK "leak"
+#define OC_CHECK_STREAMS "streams"
+#define OC_CHECK_SCHEMA "schema"
 #define OC_CHECK_NEGOTIATION "negotiation"
 #define OC_CHECK_OPERATOR "operator"
 #define OC_CHECK_REQUIRE "require"

@@ -38,8 +38,38 @@ static int32_t try_execute(oc_trial *trial, ops_error *error) {
   trial->launch = &trial->launches[0];
   int32_t status = oc_launch_init(trial->launch, &trial->kernel, OC_PLACE_END, NULL, error);
   if (status == OPS_OK) status = oc_launch_load(trial->launch, &trial->inputs, 1, error);
-  if (status == OPS_OK) status = oc_launch_execute(trial->launch, 0, error);
-  return status;
+  return status == OPS_OK ? oc_launch_execute(trial->launch, 0, error) : status;
+}
+
+// ---- The stream afterwards ------------------------------------------------------------------
+
+// An error that came with the completion stays with its stream; one that execute returned
+// leaves the stream idle, or failed in the same way.
+static bool check_streams(oc_trial *trial, int32_t status) {
+  const oc_target *target = &trial->bench->candidate;
+  const ops_stream_api *api = target->provider->stream;
+  ops_error error = OPS_ERROR_INIT;
+  ops_stream *stream = target->streams[0];
+  if (!stream) return true;
+  const int32_t first = api->synchronize(stream, &error);
+  const bool async = trial->launch->enqueued;
+  if (first != status && (async || first != OPS_OK)) {
+    return oc_trial_end(trial, OC_STATUS_FAIL, OC_CHECK_ERROR,
+                        "the stream's error was %s, and %s is what synchronize says then; "
+                        "expected the first error to stay",
+                        ops_status_name(status), ops_status_name(first));
+  }
+  if (first == OPS_OK) return true;
+  const int32_t again = oc_launch_enqueue(trial->launch, stream, &error);
+  const int32_t query = api->query ? api->query(stream, &error) : first;
+  if (again != first || query != first) {
+    return oc_trial_end(
+        trial, OC_STATUS_FAIL, OC_CHECK_ERROR,
+        "a stream that has failed with %s answers %s to execute and %s to query; "
+        "expected the first error from both",
+        ops_status_name(first), ops_status_name(again), ops_status_name(query));
+  }
+  return true;
 }
 
 static refusal try_node(oc_trial *trial, int32_t *out_status, ops_error *error) {
@@ -234,6 +264,7 @@ static bool judge_pair(oc_trial *trial, oc_trial *valid) {
   oc_trial_close_kernel(valid);
   int32_t status;
   const refusal where = try_node(trial, &status, &error);
+  if (where == REFUSED_BY_EXECUTE && !check_streams(trial, status)) return false;
   ops_error later = OPS_ERROR_INIT;
   const int32_t renewed = oc_target_renew_streams(&trial->bench->candidate, &later);
   if (renewed != OPS_OK) return unusable(trial, "creating a stream", renewed, &later);

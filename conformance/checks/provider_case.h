@@ -72,5 +72,14 @@ bool oc_lifecycle_reopen(oc_trial *trial);
 bool oc_lifecycle_scarcity(oc_trial *trial);
 bool oc_lifecycle_silence(oc_trial *trial);
 bool oc_lifecycle_memory(oc_trial *trial);
+bool oc_streams_order(oc_trial *trial);
+bool oc_streams_events(oc_trial *trial);
+bool oc_streams_event_moves(oc_trial *trial);
+bool oc_streams_unrecorded(oc_trial *trial);
+bool oc_streams_query(oc_trial *trial);
+bool oc_streams_drain(oc_trial *trial);
+bool oc_streams_cancel(oc_trial *trial);
+bool oc_streams_at_once(oc_trial *trial);
+bool oc_schema_arguments(oc_trial *trial);
 
 #endif  // OC_CHECKS_PROVIDER_CASE_H_

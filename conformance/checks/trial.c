@@ -19,6 +19,7 @@
 
 // How long a provider that still uses its inputs after the completion gets to show it.
 #define REVOKE_GRACE_NS 1000000
+#define LATE_NS 50000000  // how long outputs that hold nothing but poison are waited for
 
 typedef struct run_row {
   const char *name;
@@ -72,16 +73,54 @@ static bool harness_failed(oc_trial *trial, const ops_error *error) {
   return oc_trial_end(trial, OC_STATUS_NOT_RUN, OC_CHECK_HARNESS, "%.600s", error->message);
 }
 
-static void give_grace(void) {
-  const struct timespec pause = {0, REVOKE_GRACE_NS};
+static void give_grace(long ns) {
+  const struct timespec pause = {0, ns};
   nanosleep(&pause, NULL);
 }
 
-static bool read_outputs(oc_trial *trial) {
+static bool read_outputs(oc_trial *trial, oc_array *outputs) {
   ops_error error = OPS_ERROR_INIT;
   for (size_t i = 0; i < trial->kernel.output_count; ++i) {
-    const int32_t status = oc_launch_read(trial->launch, i, &trial->got[trial->run][i], &error);
+    const int32_t status = oc_launch_read(trial->launch, i, &outputs[i], &error);
     if (status != OPS_OK) return oc_step_fail(trial, "reading the output", status, &error);
+  }
+  return true;
+}
+
+static void drop_outputs(oc_array *outputs) {
+  for (size_t i = 0; i < OC_NODE_MAX_OUTPUTS; ++i) oc_array_finish(&outputs[i]);
+}
+
+static bool is_poison(const oc_trial *trial, const oc_array *array) {
+  unsigned char poison[16];
+  oc_block_poison(poison, sizeof poison, trial->launch->poison);
+  for (uint64_t i = 0; i < array->bytes; ++i) {
+    if (((const unsigned char *)array->data)[i] != poison[i % sizeof poison]) return false;
+  }
+  return array->bytes > 0;
+}
+
+// Whether the outputs are what they were when the completion was seen. Those that hold nothing
+// but poison are waited for: they may come yet.
+static bool outputs_stay(oc_trial *trial, const oc_array *early) {
+  oc_array *got = trial->got[trial->run];
+  bool empty = false;
+  for (size_t i = 0; i < trial->kernel.output_count; ++i) {
+    empty = empty || is_poison(trial, &got[i]);
+  }
+  if (empty) {
+    give_grace(LATE_NS);
+    drop_outputs(got);
+    if (!read_outputs(trial, got)) return false;
+  }
+  for (size_t i = 0; i < trial->kernel.output_count; ++i) {
+    if (early[i].bytes == got[i].bytes &&
+        memcmp(early[i].data, got[i].data, got[i].bytes) == 0) {
+      continue;
+    }
+    return oc_trial_end(trial, OC_STATUS_FAIL, OC_CHECK_ASYNC,
+                        "%s: output %zu was written after the completion was signalled",
+                        oc_run_name(trial->run), i);
   }
   return true;
 }
@@ -94,12 +133,15 @@ bool oc_step_run(oc_trial *trial, oc_run_kind run) {
   if (status != OPS_OK) return oc_step_fail(trial, "writing the inputs", status, &error);
   status = oc_launch_execute(trial->launch, row->stream, &error);
   if (status != OPS_OK) return oc_step_fail(trial, "execute", status, &error);
+  if (row->grace && !read_outputs(trial, trial->early)) return false;
   if (!oc_checks_ask(trial, OC_POINT_COMPLETED)) return false;
   status = oc_launch_revoke(trial->launch, row->revoke, &error);
   if (status != OPS_OK) return oc_step_fail(trial, "overwriting the inputs", status, &error);
-  if (row->grace) give_grace();
+  if (row->grace) give_grace(REVOKE_GRACE_NS);
   oc_beacon_phase(trial->bench->beacon, OC_PHASE_COMPARE);
-  return read_outputs(trial) && oc_checks_ask(trial, OC_POINT_RAN);
+  return read_outputs(trial, trial->got[run]) &&
+         (!row->grace || outputs_stay(trial, trial->early)) &&
+         oc_checks_ask(trial, OC_POINT_RAN);
 }
 
 // Argument memory that is done with stays mapped, its inputs without access, as long as the
@@ -305,8 +347,9 @@ static void judge_node(oc_trial *trial) {
 static void finish_trial(oc_trial *trial) {
   oc_trial_close_kernel(trial);
   for (int run = 0; run < OC_RUN_COUNT; ++run) {
-    for (size_t i = 0; i < OC_NODE_MAX_OUTPUTS; ++i) oc_array_finish(&trial->got[run][i]);
+    drop_outputs(trial->got[run]);
   }
+  drop_outputs(trial->early);
   for (size_t i = 0; i < OC_NODE_MAX_OUTPUTS; ++i) oc_array_finish(&trial->shapes[i]);
   oc_expected_finish(&trial->expected);
   oc_chained_finish(&trial->chain);

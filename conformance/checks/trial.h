@@ -98,6 +98,7 @@ typedef struct oc_trial {
   oc_run_kind run;
   oc_chain chain;
   oc_array got[OC_RUN_COUNT][OC_NODE_MAX_OUTPUTS];
+  oc_array early[OC_NODE_MAX_OUTPUTS];  // of the first run, as they were at the completion
 } oc_trial;
 
 const char *oc_run_name(oc_run_kind run);  // "inputs as constants", for messages

@@ -337,7 +337,9 @@ int32_t oc_launch_enqueue(oc_launch *launch, ops_stream *stream, ops_error *erro
                                        .workspace_size = launch->workspace.size,
                                        .call = (ops_call *)launch};
   oc_beacon_phase(kernel->beacon, OC_PHASE_EXECUTE);
-  return kernel->def->api->execute(kernel->prepared, &request, stream, error);
+  const int32_t status = kernel->def->api->execute(kernel->prepared, &request, stream, error);
+  launch->enqueued = status == OPS_OK;
+  return status;
 }
 
 int32_t oc_launch_execute(oc_launch *launch, int32_t stream, ops_error *error) {

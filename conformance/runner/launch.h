@@ -28,6 +28,7 @@ typedef struct oc_launch {
   ops_arg output_args[OC_NODE_MAX_OUTPUTS];
   ops_arg dims_args[OC_NODE_MAX_OUTPUTS];
   unsigned poison;      // pattern of the last load
+  bool enqueued;        // the last execute accepted the work
   uint64_t allocated;   // blocks taken from the host during the last execute
   int32_t alias_input;  // -1, or: output `alias_output` lies in this input's memory
   int32_t alias_output;

@@ -217,38 +217,45 @@ bool oc_step_run_plain(oc_trial *trial) {
          oc_step_run(trial, OC_RUN_MOVED) && (group || oc_checks_ask(trial, OC_POINT_DONE));
 }
 
-// An output in place of an input, for the first pair that is declared and fits.
-static bool find_alias(const oc_trial *trial, ops_alias *out_alias) {
-  const ops_kernel_def *def = trial->kernel.def;
-  for (uint64_t i = 0; i < def->alias_count; ++i) {
-    const ops_alias_def *pair =
-        (const ops_alias_def *)((const char *)def->aliases + i * def->alias_stride);
-    if (pair->input < 0 || pair->output < 0) continue;
-    if ((size_t)pair->input >= trial->inputs.count) continue;
-    if ((size_t)pair->output >= trial->expected.count) continue;
-    const oc_array *input = &trial->inputs.items[pair->input];
-    const oc_array *output = &trial->expected.outputs[pair->output];
-    if (!input->present || input->bytes != output->bytes || input->bytes == 0) continue;
-    if (!(pair->flags & (OPS_ALIAS_MAY | OPS_ALIAS_MUST))) continue;
-    *out_alias = (ops_alias){.struct_size = sizeof *out_alias,
-                             .input = pair->input,
-                             .output = pair->output,
-                             .flags = pair->flags & (OPS_ALIAS_MAY | OPS_ALIAS_MUST),
-                             .written_end = output->bytes};
-    return true;
-  }
-  return false;
+// Whether input `input` and output `output` can share memory in this case.
+static bool fits_alias(const oc_trial *trial, size_t input, size_t output) {
+  if (input >= trial->inputs.count || output >= trial->expected.count) return false;
+  const oc_array *from = &trial->inputs.items[input], *to = &trial->expected.outputs[output];
+  return from->present && from->bytes == to->bytes && from->bytes > 0;
 }
 
-static bool run_in_place(oc_trial *trial) {
-  ops_alias alias;
+static bool run_alias(oc_trial *trial, uint32_t flags, size_t input, size_t output) {
   ops_error error = OPS_ERROR_INIT;
-  if (!find_alias(trial, &alias)) return true;
+  const ops_alias alias = {.struct_size = sizeof alias,
+                           .input = (int32_t)input,
+                           .output = (int32_t)output,
+                           .flags = flags & (OPS_ALIAS_MAY | OPS_ALIAS_MUST),
+                           .written_end = trial->expected.outputs[output].bytes};
   retire_launch(trial);
+  drop_outputs(trial->got[OC_RUN_IN_PLACE]);
+  oc_launch_finish(&trial->launches[OC_RUN_IN_PLACE]);
   trial->run = OC_RUN_IN_PLACE;
   const int32_t status = oc_kernel_prepare(&trial->kernel, &alias, 1, &error);
   if (status != OPS_OK) return oc_step_fail(trial, "prepare", status, &error);
   return oc_step_launch(trial, OC_RUN_IN_PLACE, &alias) && oc_step_run(trial, OC_RUN_IN_PLACE);
+}
+
+// An output in place of an input, for every pair that is declared and fits.
+static bool run_in_place(oc_trial *trial) {
+  const ops_kernel_def *def = trial->kernel.def;
+  for (uint64_t i = 0; i < def->alias_count; ++i) {
+    const ops_alias_def *pair =
+        (const ops_alias_def *)((const char *)def->aliases + i * def->alias_stride);
+    const size_t more = pair->flags & OPS_ALIAS_VARIADIC ? OC_CASE_MAX_TENSORS : 1;
+    if (pair->input < 0 || pair->output < 0) continue;
+    if (!(pair->flags & (OPS_ALIAS_MAY | OPS_ALIAS_MUST))) continue;
+    for (size_t k = 0; k < more; ++k) {
+      const size_t input = (size_t)pair->input + k, output = (size_t)pair->output + k;
+      if (!fits_alias(trial, input, output)) continue;
+      if (!run_alias(trial, pair->flags, input, output)) return false;
+    }
+  }
+  return true;
 }
 
 // The layouts that the kernel would rather have, if it offers any of its own.

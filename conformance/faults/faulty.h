@@ -1,70 +1,226 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A small provider that is correct, and wrong on demand: the instance option `fault=NAME`
-// spoils it in one way. It exists to show that the harness sees each of them.
+// spoils it in one way, `control=NAME` makes it work in another right way. It exists to show
+// that the harness sees each fault and is not misled by any control. All of them are rows of
+// faults.def.
+//
+// Each source file has its section below. A kernel is a row (faulty_op): attributes are read at
+// create for all operators alike, prepare states shapes, run computes from views.
 #ifndef OC_FAULTS_FAULTY_H_
 #define OC_FAULTS_FAULTY_H_
 
 #include <ops/ops.h>
-#include <ops_support/host_device.h>
 #include <pthread.h>
 
-// X(constant, name, what is wrong)
-#define FAULT_LIST(X)                                                                        \
-  X(FAULT_NONE, "none", "nothing")                                                           \
-  X(FAULT_RELU_DROP_LAST, "relu_drop_last", "Relu leaves the last element out")              \
-  X(FAULT_MATMUL_FLOAT16, "matmul_float16_accumulation", "MatMul adds up in float16")        \
-  X(FAULT_SOFTMAX_AXIS, "softmax_wrong_axis", "Softmax normalises the neighbouring axis")    \
-  X(FAULT_WRITE_PAST, "write_past_output", "Relu writes one element past its output")        \
-  X(FAULT_READ_AFTER, "read_after_run", "Relu reads its input after it said it was done")    \
-  X(FAULT_SEGFAULT, "segfault", "Relu of a matrix reads address 16")                         \
-  X(FAULT_HANG, "hang", "Relu of seven elements never ends")                                 \
-  X(FAULT_EXIT, "calls_exit", "Relu of a matrix calls exit(0)")                              \
-  X(FAULT_UNSUPPORTED, "claim_then_unsupported", "Relu of rank 3 is claimed, then refused")  \
-  X(FAULT_ROUNDING, "changes_rounding", "Relu of a matrix leaves the thread rounding up")    \
-  X(FAULT_DIES_AT_OPEN, "dies_at_open", "create ends the process")                           \
-  X(FAULT_ROUNDS_AT_OPEN, "rounds_at_open", "create leaves the thread rounding up")          \
-  X(FAULT_FORK, "fork_returns", "Relu of a matrix forks, and both processes return")         \
-  X(FAULT_LEAVES_CHILD, "leaves_child", "Relu of a matrix forks a process and then dies")    \
-  X(FAULT_STATIC_SCRATCH, "static_scratch", "Relu computes in a buffer that all runs share") \
-  X(FAULT_WORKSPACE_KIND, "workspace_kind", "prepare asks for a kind of memory it lacks")    \
-  X(FAULT_WORKSPACE_ALIGNMENT, "workspace_alignment", "prepare asks for an alignment of 3")  \
-  X(FAULT_WORKSPACE_HUGE, "workspace_huge", "prepare asks for 2^64-1 bytes of workspace")
+// ---- Faults and controls (mode.c) -----------------------------------------------------------
 
-#define FAULT_ITEM(constant, name, what) constant,
-typedef enum fault { FAULT_LIST(FAULT_ITEM) FAULT_COUNT } fault;
+#define FAULT(name, ops, checks, statuses, what, source) FAULT_##name,
+#define CONTROL(name, ops, what)
+typedef enum fault {
+  FAULT_none,
+#include "faults.def"
+  FAULT_COUNT
+} fault;
+#undef FAULT
+#undef CONTROL
 
-// The instance is that of host_device.h; its options point to its fault.
-struct ops_kernel {
-  ops_device *device;
+#define FAULT(name, ops, checks, statuses, what, source)
+#define CONTROL(name, ops, what) CONTROL_##name,
+typedef enum control {
+  CONTROL_none,
+#include "faults.def"
+  CONTROL_COUNT
+} control;
+#undef FAULT
+#undef CONTROL
+
+// What an instance was asked to do wrong, or otherwise.
+typedef struct faulty_mode {
   fault fault;
-  int64_t axis;  // Softmax
+  control control;
+  int64_t *activations;  // shared with who started the run: counts how often the mode was felt
+} faulty_mode;
+
+// True where the mode asks for this fault or control; counts it. Ask only where it matters.
+int faulty_is(const faulty_mode *mode, fault fault);
+int faulty_does(const faulty_mode *mode, control control);
+#define FAULTY(object, name) faulty_is((object)->mode, FAULT_##name)
+#define CONTROLLED(object, name) faulty_does((object)->mode, CONTROL_##name)
+
+int32_t faulty_mode_create(const ops_key_value *options, uint64_t count, faulty_mode **out_mode,
+                           ops_error *error);
+void faulty_mode_destroy(faulty_mode *mode);  // accepts NULL
+// What is wrong with the library before there is an instance: from the environment variable
+// OPS_FAULTY_LIBRARY, which names a fault.
+const faulty_mode *faulty_library_mode(void);
+
+// ---- Instance and device (device.c) ---------------------------------------------------------
+
+struct ops_instance {
+  const ops_host_api *api;
+  ops_host *host;
+  faulty_mode *mode;
+  int32_t open_devices;  // atomic
 };
 
+struct ops_device {
+  ops_instance *instance;
+  const faulty_mode *mode;
+  int32_t live;  // atomic: streams, events, kernels and allocations
+  pthread_mutex_t lock;
+  struct faulty_block *cache;  // control caching_allocator: blocks that were given back
+};
+
+extern const ops_instance_api faulty_instance;
+void faulty_device_add(ops_device *device, int32_t count);
+
+// ---- Memory of the device (memory.c) --------------------------------------------------------
+
+// A handle is no address: only the device can use it.
+void *faulty_address(int32_t memory_kind, void *handle);
+extern const ops_memory_api faulty_memory;
+
+// ---- Kernels (kernel.c) ---------------------------------------------------------------------
+
+enum {
+  kFaultyRank = 8,     // of the tensors that are claimed
+  kFaultyInputs = 12,  // of a node
+  kFaultyList = 16,    // values of a list attribute
+  kFaultyLayout = 1,   // private: the right matrix of MatMul, transposed
+};
+
+typedef struct faulty_list {
+  int64_t count;  // -1: absent
+  int64_t values[kFaultyList];
+} faulty_list;
+
+// Attributes of all operators, by their names.
+typedef struct faulty_attributes {
+  int64_t axis, keepdims, noop_with_empty_axes, select_last_index, group, ceil_mode,
+      count_include_pad, to, output_dtype;
+  double epsilon;
+  faulty_list perm, pads, strides, dilations, kernel_shape, axes;
+  char mode[24], auto_pad[24], nearest_mode[24], coordinates[24];
+} faulty_attributes;
+
+// A tensor that a kernel reads or writes. Strides are in elements.
+typedef struct faulty_view {
+  char *data;  // of element (0, 0, …); NULL: absent, or without elements
+  int32_t type, rank;
+  int64_t count;
+  int64_t dims[kFaultyRank], strides[kFaultyRank];
+} faulty_view;
+
+typedef struct faulty_call {
+  const ops_prepared *prepared;
+  int32_t input_count;
+  faulty_view in[kFaultyInputs], out;
+  char *workspace;
+} faulty_call;
+
+typedef struct faulty_op {
+  // Optional: refuses what the definition cannot express.
+  int32_t (*claim)(const ops_node *node, ops_claim *claim);
+  // States the output and fills the operator's part of `prepared`.
+  int32_t (*prepare)(ops_prepared *prepared, const ops_prepare_request *request,
+                     ops_prepare_reply *reply, ops_error *error);
+  // Computes; on the stream's worker if the definition says ASYNC.
+  int32_t (*run)(const faulty_call *call, ops_error *error);
+} faulty_op;
+
+struct ops_kernel {
+  ops_device *device;
+  const faulty_mode *mode;
+  const ops_kernel_def *def;
+  const faulty_op *op;
+  faulty_attributes attributes;
+  void *lost;  // fault leak_of_host_memory
+};
+
+// Where a window of a convolution or pooling operator lies.
+typedef struct faulty_window {
+  int64_t kernel[2], stride[2], dilation[2], pad[4], in[2], out[2];  // pad: begins, then ends
+} faulty_window;
+
 struct ops_prepared {
-  fault fault;
-  int32_t rank;
-  int64_t count;                 // of the output
-  int64_t outer, n, inner;       // Softmax: the axis and what is around it
-  int64_t rows, depth, columns;  // MatMul
-  int32_t batch_rank;
-  int64_t batch_dims[OPS_MAX_RANK];
-  int64_t left_strides[OPS_MAX_RANK];  // of the batch dimensions, in matrices
-  int64_t right_strides[OPS_MAX_RANK];
-  pthread_t late_reader;  // FAULT_READ_AFTER
+  ops_kernel *kernel;
+  const faulty_mode *mode;
+  const faulty_attributes *attributes;
+  int32_t alias;    // this call's output lies in the memory of that input; -1: of none
+  int32_t packed;   // MatMul: the right matrix is in kFaultyLayout
+  faulty_view out;  // without data
+  union {
+    struct {
+      int64_t outer, n, inner;  // an axis and what is around it
+    } axis;
+    struct {
+      int64_t rows, depth, columns, batch_rank;
+      int64_t batch[kFaultyRank], left[kFaultyRank], right[kFaultyRank];  // strides in matrices
+    } matmul;
+    faulty_window window;
+    struct {
+      int64_t kept[kFaultyRank];  // stride of the output for each dimension of the input, or 0
+      int64_t n;                  // elements that make one of the output
+    } reduce;
+    struct {
+      int64_t before[kFaultyRank];  // elements added in front
+    } pad;
+    struct {
+      double scale[kFaultyRank];
+    } resize;
+  };
+  pthread_t late_reader;  // fault read_after_run
   int32_t late_running;
   const volatile float *late_input;
 };
 
-extern const ops_instance_api faulty_instance;
+extern const ops_kernel_api faulty_kernel;
 
-int32_t faulty_create(ops_device *device, const ops_kernel_def *def, const ops_node *node,
-                      ops_kernel **out_kernel, ops_error *error);
-void faulty_destroy(ops_kernel *kernel);
-// A zeroed prepared object in reply->prepared.
-int32_t faulty_begin_prepare(ops_kernel *kernel, ops_prepare_reply *reply, ops_error *error);
-void faulty_prepared_destroy(ops_prepared *prepared);
+// Statuses of a refused node, with a message that begins with the operator's name.
+#define FAULTY_REFUSE(prepared, error, ...) \
+  ops_error_set(error, faulty_refusal(prepared), __VA_ARGS__)
+int32_t faulty_refusal(const ops_prepared *prepared);
 
-extern const ops_kernel_api faulty_relu, faulty_softmax, faulty_matmul;
+// A type as a view without data. INVALID_ARGUMENT if the rank is too large.
+int32_t faulty_view_of(const ops_type_info *type, faulty_view *out_view, ops_error *error);
+// Fills prepared->out and the reply.
+void faulty_state_output(ops_prepared *prepared, ops_prepare_reply *reply, int32_t type,
+                         int32_t rank, const int64_t *dims);
+// The next index of a shape in row-major order; 0 behind the last one.
+int faulty_next(int32_t rank, const int64_t *dims, int64_t *index);
+// Element `index` of a view, or where element `position` in row-major order lies.
+int64_t faulty_offset(int32_t rank, const int64_t *index, const int64_t *strides);
+int64_t faulty_bytes(int32_t type);
+// An axis in [0, rank), -1 if it is out of range.
+int64_t faulty_axis(int64_t axis, int64_t rank);
+
+// ---- Streams, events, captures (queue.c) ----------------------------------------------------
+
+int32_t faulty_enqueue(ops_stream *stream, const faulty_call *call,
+                       const ops_execute_request *request, ops_error *error);
+extern const ops_stream_api faulty_stream;
+
+// ---- What is wrong with no particular operator (system.c) -----------------------------------
+
+void faulty_spoil_process(const faulty_call *call);
+void faulty_spoil_reply(const ops_prepared *prepared, ops_prepare_reply *reply);
+void faulty_read_late(const faulty_call *call);
+
+// ---- Operators ------------------------------------------------------------------------------
+
+extern const faulty_op faulty_relu, faulty_neg, faulty_erf, faulty_cast, faulty_quantize;
+extern const faulty_op faulty_add, faulty_max;                               // binary.c
+extern const faulty_op faulty_matmul, faulty_matmul_integer;                 // matmul.c
+extern const faulty_op faulty_conv, faulty_max_pool, faulty_average_pool;    // window.c
+extern const faulty_op faulty_reduce_sum, faulty_reduce_max, faulty_argmax;  // reduce.c
+extern const faulty_op faulty_softmax, faulty_layer_norm, faulty_batch_norm;
+extern const faulty_op faulty_transpose, faulty_gather, faulty_concat, faulty_pad,
+    faulty_resize;  // move.c
+
+// ---- Groups and rewrite rules (group.c) -----------------------------------------------------
+
+extern const ops_group_api faulty_group;
+extern const ops_rewrite faulty_rewrites[1];
 
 #endif  // OC_FAULTS_FAULTY_H_

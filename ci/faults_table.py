@@ -6,7 +6,7 @@ import re
 Fault = collections.namedtuple("Fault", "name operators kinds checks statuses what source")
 Control = collections.namedtuple("Control", "name operators kinds what")
 
-KINDS = {"library", "model", "perf"}  # words of the column of operators that name none
+KINDS = {"library", "model", "perf", "require", "provider"}  # words of the column of operators that name none
 ROW = re.compile(r'^(FAULT|CONTROL)\((\w+)((?:,\s*"[^"]*")+)\)$', re.MULTILINE)
 
 

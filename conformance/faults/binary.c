@@ -5,6 +5,7 @@
 #include <ops_support/error.h>
 #include <ops_support/node.h>
 #include <ops_support/tensor.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "faulty.h"
@@ -61,6 +62,13 @@ static void add_in_two_steps(const faulty_call *call) {
   for (int64_t i = 0; i < call->out.count; ++i) y[i] += a[i];
 }
 
+// Control in_place_through_copy.
+static float *copy_of(const faulty_view *view) {
+  float *copy = malloc((size_t)view->count * sizeof *copy + 1);
+  if (copy && view->count) memcpy(copy, view->data, (size_t)view->count * sizeof *copy);
+  return copy;
+}
+
 static int32_t run_add(const faulty_call *call, ops_error *error) {
   (void)error;
   int64_t a[kFaultyRank], b[kFaultyRank], index[kFaultyRank] = {0};
@@ -71,11 +79,18 @@ static int32_t run_add(const faulty_call *call, ops_error *error) {
     add_in_two_steps(call);
     return OPS_OK;
   }
+  faulty_call mine = *call;
+  const int32_t alias = call->prepared->alias;
+  float *copy = NULL;
+  if (alias >= 0 && CONTROLLED(call->prepared, in_place_through_copy))
+    copy = copy_of(&call->in[alias]);
+  if (copy) mine.in[alias].data = (char *)copy;
   for (int64_t i = 0; i < call->out.count; ++i) {
-    add_one(call, i, faulty_offset(call->out.rank, index, a),
+    add_one(&mine, i, faulty_offset(call->out.rank, index, a),
             faulty_offset(call->out.rank, index, b));
     faulty_next(call->out.rank, call->out.dims, index);
   }
+  free(copy);
   return OPS_OK;
 }
 

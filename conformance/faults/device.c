@@ -50,6 +50,11 @@ static void spoil_create(ops_instance *instance) {
 static int32_t instance_create(const ops_host_api *api, ops_host *host,
                                const ops_key_value *options, uint64_t option_count,
                                ops_instance **out_instance, ops_error *error) {
+  if (api->struct_size < sizeof *api) {
+    return ops_error_set(error, OPS_ERROR_UNSUPPORTED_VERSION,
+                         "the host's table has %llu bytes, expected at least %zu",
+                         (unsigned long long)api->struct_size, sizeof *api);
+  }
   ops_instance *instance = calloc(1, sizeof *instance);
   if (!instance) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory to open");
   instance->api = api;

@@ -40,6 +40,37 @@ static void relu_in_scratch(const ops_prepared *prepared, const float *x, float 
   for (int64_t i = 0; i < prepared->out.count; ++i) y[i] = shared[i];
 }
 
+typedef struct relu_part {
+  const ops_prepared *prepared;
+  const float *x;
+  float *y;
+  int64_t count;
+} relu_part;
+
+static void *run_part(void *context) {
+  const relu_part *part = context;
+  for (int64_t i = 0; i < part->count; ++i) part->y[i] = relu(part->prepared, part->x[i]);
+  return NULL;
+}
+
+// Control thread_pool: one half on a thread of its own.
+static void relu_on_threads(const ops_prepared *prepared, const float *x, float *y,
+                            int64_t count) {
+  const int64_t half = count / 2;
+  relu_part first = {prepared, x, y, half};
+  relu_part second = {prepared, x + half, y + half, count - half};
+  pthread_t thread;
+  const int started = pthread_create(&thread, NULL, run_part, &first) == 0;
+  if (!started) run_part(&first);
+  run_part(&second);
+  if (started) pthread_join(thread, NULL);
+}
+
+static void read_padding(const float *x, int64_t count) {
+  const volatile float *end = x + count;
+  for (int64_t i = 0; i < kFaultyPadding / (int64_t)sizeof(float); ++i) (void)end[i];
+}
+
 static int32_t run_relu(const faulty_call *call, ops_error *error) {
   (void)error;
   const ops_prepared *prepared = call->prepared;
@@ -52,6 +83,11 @@ static int32_t run_relu(const faulty_call *call, ops_error *error) {
     return OPS_OK;
   }
   if (count > 0 && FAULTY(prepared, relu_drop_last)) --count;
+  if (count > 0 && CONTROLLED(prepared, declared_read_padding)) read_padding(x, count);
+  if (count > 1 && CONTROLLED(prepared, thread_pool)) {
+    relu_on_threads(prepared, x, y, count);
+    return OPS_OK;
+  }
   for (int64_t i = 0; i < count; ++i) y[i] = relu(prepared, x[i]);
   if (FAULTY(prepared, write_past_output)) y[count] = 0;
   if (FAULTY(prepared, write_before_output)) y[-1] = 0;
@@ -88,14 +124,26 @@ static float erf_coarse(float x) {
   return (float)copysign(1 - sum * exp(-(double)x * x), x);
 }
 
+// Fault previous_result_kept: what the first element was in the first run it stays.
+static void keep_first(const faulty_call *call) {
+  ops_prepared *prepared = (ops_prepared *)call->prepared;  // it should be immutable
+  float *y = (float *)call->out.data;
+  if (prepared->has_kept) *y = prepared->kept;
+  prepared->kept = *y;
+  prepared->has_kept = 1;
+}
+
 static int32_t run_erf(const faulty_call *call, ops_error *error) {
   (void)error;
   const float *x = (const float *)call->in[0].data;
   float *y = (float *)call->out.data;
+  if ((uintptr_t)x % 16 && FAULTY(call->prepared, alignment_assumed))
+    x = (const float *)((uintptr_t)x / 16 * 16);
   for (int64_t i = 0; i < call->out.count; ++i) {
     y[i] = FAULTY(call->prepared, erf_coarse) ? erf_coarse(x[i]) : (float)erf((double)x[i]);
     if (fabsf(x[i]) > 4 && FAULTY(call->prepared, erf_beyond_one)) y[i] *= 1.000001f;
   }
+  if (call->out.count > 0 && FAULTY(call->prepared, previous_result_kept)) keep_first(call);
   return OPS_OK;
 }
 
@@ -118,9 +166,6 @@ static uint16_t to_half(const ops_prepared *prepared, float x) {
     if (isfinite(back) && fabsf(back) > fabsf(x)) --half;
   }
   if (isfinite(x) && (half & 0x7fff) == 0x7c00 && FAULTY(prepared, cast_half_saturates)) --half;
-  if ((half & 0x7c00) == 0 && (half & 0x3ff) && FAULTY(prepared, cast_flushes_half)) {
-    half &= 0x8000;
-  }
   return half;
 }
 

@@ -51,8 +51,8 @@ int faulty_does(const faulty_mode *mode, control control);
 int32_t faulty_mode_create(const ops_key_value *options, uint64_t count, faulty_mode **out_mode,
                            ops_error *error);
 void faulty_mode_destroy(faulty_mode *mode);  // accepts NULL
-// What is wrong with the library before there is an instance: from the environment variable
-// OPS_FAULTY_LIBRARY, which names a fault.
+// The fault or control of the library before there is an instance: the environment variable
+// OPS_FAULTY_LIBRARY names it.
 const faulty_mode *faulty_library_mode(void);
 
 // ---- Instance and device (device.c) ---------------------------------------------------------
@@ -84,10 +84,11 @@ extern const ops_memory_api faulty_memory;
 // ---- Kernels (kernel.c) ---------------------------------------------------------------------
 
 enum {
-  kFaultyRank = 8,     // of the tensors that are claimed
-  kFaultyInputs = 12,  // of a node
-  kFaultyList = 16,    // values of a list attribute
-  kFaultyLayout = 1,   // private: the right matrix of MatMul, transposed
+  kFaultyRank = 8,      // of the tensors that are claimed
+  kFaultyInputs = 12,   // of a node
+  kFaultyList = 16,     // values of a list attribute
+  kFaultyPadding = 64,  // bytes, control declared_read_padding
+  kFaultyLayout = 1,    // private: the right matrix of MatMul, transposed
 };
 
 typedef struct faulty_list {
@@ -135,7 +136,7 @@ struct ops_kernel {
   const ops_kernel_def *def;
   const faulty_op *op;
   faulty_attributes attributes;
-  void *lost;  // fault leak_of_host_memory
+  void *kept;  // memory of the host: fault leak_of_host_memory, control host_allocations
 };
 
 // Where a window of a convolution or pooling operator lies.
@@ -147,9 +148,10 @@ struct ops_prepared {
   ops_kernel *kernel;
   const faulty_mode *mode;
   const faulty_attributes *attributes;
-  int32_t alias;    // this call's output lies in the memory of that input; -1: of none
-  int32_t packed;   // MatMul: the right matrix is in kFaultyLayout
-  faulty_view out;  // without data
+  int32_t alias;           // this call's output lies in the memory of that input; -1: of none
+  int32_t constant_right;  // MatMul: the right matrix is a constant
+  int32_t packed;          // MatMul: the right matrix is in kFaultyLayout
+  faulty_view out;         // without data
   union {
     struct {
       int64_t outer, n, inner;  // an axis and what is around it
@@ -173,6 +175,8 @@ struct ops_prepared {
   pthread_t late_reader;  // fault read_after_run
   int32_t late_running;
   const volatile float *late_input;
+  int32_t has_kept;  // fault previous_result_kept
+  float kept;
 };
 
 extern const ops_kernel_api faulty_kernel;

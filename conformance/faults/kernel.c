@@ -11,7 +11,7 @@
 
 #include "faulty.h"
 
-#define LEAK_BYTES 4096
+#define KEPT_BYTES 4096
 
 // ---- Shapes ---------------------------------------------------------------------------------
 
@@ -88,6 +88,8 @@ static int32_t kernel_claim(ops_device *device, const ops_kernel_def *def, const
     if (__atomic_fetch_add(&asked, 1, __ATOMIC_RELAXED) % 2)
       return ops_claim_refuse(claim, OPS_REASON_SHAPE, "not any more");
   }
+  if (def->context == &faulty_softmax && FAULTY(device, silent_fallback))
+    return ops_claim_refuse(claim, OPS_REASON_SHAPE, "rather not");
   if (CONTROLLED(device, only_in_group)) claim->answer = OPS_CLAIM_ONLY_IN_GROUP;
   return op->claim ? op->claim(node, claim) : OPS_OK;
 }
@@ -152,6 +154,11 @@ static void read_strings(const ops_node *node, faulty_attributes *a) {
 
 static int32_t kernel_create(ops_device *device, const ops_kernel_def *def,
                              const ops_node *node, ops_kernel **out_kernel, ops_error *error) {
+  const ops_operand *first = ops_node_input(node, 0);
+  if (first && first->type->rank > 0 && first->type->dims[0] < 0 &&
+      FAULTY(device, unknown_shapes_refused)) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "a dimension is not known");
+  }
   ops_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a kernel");
   kernel->device = device;
@@ -163,9 +170,14 @@ static int32_t kernel_create(ops_device *device, const ops_kernel_def *def,
   read_lists(node, &kernel->attributes);
   read_strings(node, &kernel->attributes);
   faulty_device_add(device, 1);
-  if (FAULTY(kernel, leak_of_host_memory)) {
-    kernel->lost =
-        device->instance->api->allocate(device->instance->host, LEAK_BYTES, sizeof(void *));
+  if (FAULTY(kernel, leak_of_host_memory) || CONTROLLED(kernel, host_allocations)) {
+    kernel->kept =
+        device->instance->api->allocate(device->instance->host, KEPT_BYTES, sizeof(void *));
+  }
+  if (FAULTY(kernel, allocation_unchecked)) {
+    kernel->kept =
+        device->instance->api->allocate(device->instance->host, KEPT_BYTES, sizeof(void *));
+    *(volatile char *)kernel->kept = 1;
   }
   *out_kernel = kernel;
   return OPS_OK;
@@ -175,9 +187,18 @@ static void kernel_destroy(ops_kernel *kernel) {
   if (!kernel) return;
   if (FAULTY(kernel, kernel_never_destroyed)) return;
   faulty_device_add(kernel->device, -1);
+  ops_instance *instance = kernel->device->instance;
+  if (kernel->mode->control == CONTROL_host_allocations ||
+      kernel->mode->fault == FAULT_allocation_unchecked)
+    instance->api->free(instance->host, kernel->kept);
   void *volatile again = FAULTY(kernel, double_free) ? kernel : NULL;
   free(kernel);
   free(again);
+}
+
+// Fault released_constant_read: bit 1 says that the right matrix will not be read again.
+static uint64_t released_constants(const ops_kernel *kernel) {
+  return kernel->op == &faulty_matmul && FAULTY(kernel, released_constant_read) ? 2 : 0;
 }
 
 // ---- Prepare --------------------------------------------------------------------------------
@@ -203,6 +224,7 @@ static int32_t kernel_prepare(ops_kernel *kernel, const ops_prepare_request *req
 }
 
 static void prepared_destroy(ops_prepared *prepared) {
+  if (prepared && FAULTY(prepared, leak_of_heap)) return;
   if (prepared && prepared->late_running) pthread_join(prepared->late_reader, NULL);
   free(prepared);
 }
@@ -218,11 +240,17 @@ static void view_arg(const ops_arg *arg, faulty_view *view) {
   view->data = (char *)faulty_address(arg->memory_kind, tensor->memory) + tensor->byte_offset;
 }
 
+static void take_and_give(ops_instance *instance) {
+  instance->api->free(instance->host,
+                      instance->api->allocate(instance->host, KEPT_BYTES, sizeof(void *)));
+}
+
 static int32_t kernel_execute(ops_prepared *prepared, const ops_execute_request *request,
                               ops_stream *stream, ops_error *error) {
   faulty_call call = {.prepared = prepared, .input_count = (int32_t)request->input_count};
   for (int32_t i = 0; i < call.input_count; ++i) view_arg(&request->inputs[i], &call.in[i]);
   view_arg(&request->outputs[0], &call.out);
+  if (FAULTY(prepared, execute_allocates)) take_and_give(prepared->kernel->device->instance);
   if (request->workspace) {
     call.workspace = (char *)request->workspace + request->workspace_offset;
   }
@@ -255,6 +283,7 @@ const ops_kernel_api faulty_kernel = {.struct_size = sizeof(ops_kernel_api),
                                       .claim = kernel_claim,
                                       .create = kernel_create,
                                       .destroy = kernel_destroy,
+                                      .released_constants = released_constants,
                                       .query_layouts = query_layouts,
                                       .prepare = kernel_prepare,
                                       .prepared_destroy = prepared_destroy,

@@ -11,7 +11,7 @@
 
 #include "faulty.h"
 
-enum { kPieces = 4 };
+enum { kPieces = 4, kSpare = 256 };
 
 // ---- Shapes ---------------------------------------------------------------------------------
 
@@ -86,8 +86,13 @@ static int32_t prepare_matmul(ops_prepared *prepared, const ops_prepare_request 
                               ops_prepare_reply *reply, ops_error *error) {
   const ops_type_info *b = ops_request_input(request, 1)->type;
   OPS_RETURN_IF_ERROR(prepare_product(prepared, request, reply, b->type, error));
+  prepared->constant_right = ops_request_input(request, 1)->constant != NULL;
   prepared->packed = b->layout == kFaultyLayout;
   reply->workspace_size = (uint64_t)(prepared->matmul.depth * (int64_t)sizeof(float));
+  if (CONTROLLED(prepared, generous_workspace)) {
+    reply->workspace_size += kSpare;
+    reply->workspace_alignment = kSpare;
+  }
   return OPS_OK;
 }
 
@@ -107,14 +112,25 @@ static float add_narrow(float sum, float product) {
   return ops_half_to_float(ops_half_from_float(sum + rounded));
 }
 
+static float dot_in_double(const faulty_call *call, const float *row, int64_t b, int64_t step) {
+  double sum = 0;
+  for (int64_t k = 0; k < call->prepared->matmul.depth; ++k)
+    sum += (double)row[k] * (double)load(&call->in[1], b + k * step);
+  return (float)sum;
+}
+
 // The sum of products of a row (in the workspace) and a column (`b`, elements `step` apart).
 static float dot(const faulty_call *call, const float *row, int64_t b, int64_t step) {
   const ops_prepared *prepared = call->prepared;
   const int narrow = FAULTY(prepared, matmul_float16_accumulation);
   int64_t depth = prepared->matmul.depth;
   if (depth > 4 && depth % 4 && FAULTY(prepared, matmul_depth_tail)) depth -= depth % 4;
+  if (CONTROLLED(prepared, double_sums)) return dot_in_double(call, row, b, step);
+  const int fused = CONTROLLED(prepared, fused_products);
   float sum = 0;
-  for (int64_t k = 0; k < depth; ++k) {
+  for (int64_t k = 0; fused && k < depth; ++k)
+    sum = fmaf(row[k], load(&call->in[1], b + k * step), sum);
+  for (int64_t k = 0; !fused && k < depth; ++k) {
     const float product = row[k] * narrowed(prepared, load(&call->in[1], b + k * step));
     sum = narrow ? add_narrow(sum, product) : sum + product;
   }
@@ -146,8 +162,8 @@ static void store(const faulty_call *call, int64_t i, float value) {
 static void load_row(const faulty_call *call, int64_t a, float *row) {
   const int64_t depth = call->prepared->matmul.depth;
   for (int64_t k = 0; k < depth; ++k) row[k] = load(&call->in[0], a + k);
-  if (depth > 0 && FAULTY(call->prepared, matmul_workspace_overrun)) row[depth] = 0;
-  if (FAULTY(call->prepared, matmul_reads_past)) {
+  if (depth == 9 && FAULTY(call->prepared, matmul_workspace_overrun)) row[depth] = 0;
+  if (depth == 9 && FAULTY(call->prepared, matmul_reads_past)) {
     const volatile char *past =
         call->in[0].data + call->in[0].count * faulty_bytes(call->in[0].type);
     (void)*past;
@@ -166,6 +182,7 @@ static void multiply(const faulty_call *call, int64_t a, int64_t b, int64_t y) {
   const int64_t rows = prepared->matmul.rows, depth = prepared->matmul.depth;
   const int64_t columns = prepared->matmul.columns;
   float *row = (float *)call->workspace;
+  if (CONTROLLED(prepared, generous_workspace)) row += kSpare / (int)sizeof *row;
   const float start = leftover(call, row);
   for (int64_t i = 0; i < rows; ++i) {
     load_row(call, a + i * depth, row);
@@ -195,6 +212,8 @@ static int32_t run_matmul(const faulty_call *call, ops_error *error) {
   const ops_prepared *prepared = call->prepared;
   faulty_call mine = *call;
   if (FAULTY(prepared, first_weights_kept)) use_kept(&mine);
+  if (prepared->constant_right && mine.in[1].count > 0 && FAULTY(prepared, constant_written))
+    *(volatile char *)mine.in[1].data = 1;
   if (prepared->matmul.depth == 0 && FAULTY(prepared, matmul_no_depth_unwritten)) return OPS_OK;
   const int64_t rows = prepared->matmul.rows, depth = prepared->matmul.depth;
   const int64_t columns = prepared->matmul.columns;

@@ -124,7 +124,9 @@ const faulty_mode *faulty_library_mode(void) {
   static faulty_mode mode;  // written once, always with the same value
   const char *name = getenv(LIBRARY_VARIABLE);
   if (!name) return &mode;
-  const int found = find_fault((ops_str){name, strlen(name)});
-  if (found > 0) mode.fault = (fault)found;
+  const int fault_found = find_fault((ops_str){name, strlen(name)});
+  const int control_found = find_control((ops_str){name, strlen(name)});
+  if (fault_found > 0) mode.fault = (fault)fault_found;
+  if (control_found > 0) mode.control = (control)control_found;
   return &mode;
 }

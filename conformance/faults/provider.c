@@ -152,8 +152,18 @@ static const ops_provider *spoil_tables(const faulty_mode *mode) {
   spoilt_provider.kernels = spoilt_defs;
   ops_kernel_def *relu = &spoilt_defs[0];
   if (mode->fault == FAULT_wrong_domain) relu->domain = (ops_str)OPS_STR("ai.onnx.ml");
+  if (mode->control == CONTROL_fourier || mode->control == CONTROL_winograd)
+    spoilt_defs[9].flags |= OPS_KERNEL_TRANSFORMED;
+  if (mode->control == CONTROL_declared_read_padding) {
+    static ops_arg_def padded[1];
+    padded[0] = kFloat[0];
+    padded[0].read_padding = kFaultyPadding;
+    relu->inputs = padded;
+  }
   if (mode->fault == FAULT_opset_before_operator) spoilt_defs[16].since = 9;
   if (mode->fault == FAULT_declares_no_determinism) relu->determinism = OPS_DETERMINISM_NONE;
+  if (mode->fault == FAULT_declares_half_accumulation)
+    spoilt_defs[7].accumulation_type = OPS_TYPE_FLOAT16;
   if (mode->fault == FAULT_optional_not_declared) {
     static ops_arg_def conv[3];
     memcpy(conv, kConv, sizeof conv);
@@ -174,7 +184,7 @@ int32_t ops_provider_query(const ops_query_request *request, ops_query_reply *re
   const uint64_t features = OPS_FEATURE_STREAMS | OPS_FEATURE_GROUPS | OPS_FEATURE_REWRITES |
                             OPS_FEATURE_CAPTURE | OPS_FEATURE_PRIVATE_LAYOUTS;
   const faulty_mode *mode = faulty_library_mode();
-  const ops_provider *provider = mode->fault ? spoil_tables(mode) : &kProvider;
+  const ops_provider *provider = mode->fault || mode->control ? spoil_tables(mode) : &kProvider;
   const ops_query_request careless = {.struct_size = sizeof careless,
                                       .magic = OPS_QUERY_MAGIC,
                                       .min_version = OPS_ABI_VERSION,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operators that slide a window over images [N, C, H, W]: Conv, MaxPool, AveragePool.
-#include <float.h>
+#include <complex.h>
 #include <math.h>
 #include <ops_support/claim.h>
 #include <ops_support/error.h>
@@ -12,6 +12,7 @@
 #include "faulty.h"
 
 enum { kRank = 4, kSpatial = 2 };
+static const double kPi = 3.14159265358979323846;
 
 static int32_t claim_image(const ops_node *node, ops_claim *claim) {
   const ops_operand *x = ops_node_input(node, 0);
@@ -142,15 +143,12 @@ static float slide(const faulty_call *call, int64_t offset, const float *weights
                    int64_t v) {
   const faulty_window *w = &call->prepared->window;
   const float *x = (const float *)call->in[0].data;
-  const int narrow = FAULTY(call->prepared, conv_index_of_16_bits);
   float sum = 0;
   for (int64_t i = 0; i < w->kernel[0]; ++i) {
     for (int64_t k = 0; k < w->kernel[1]; ++k) {
       int64_t at;
       if (!tap(w, h, v, i, k, &at)) continue;
-      at += offset;
-      if (narrow) at = (uint16_t)at;
-      sum += x[at] * weights[i * w->kernel[1] + k];
+      sum += x[offset + at] * weights[i * w->kernel[1] + k];
     }
   }
   return sum;
@@ -202,6 +200,72 @@ static void conv_pair(const faulty_call *call, const int64_t *index, float *out)
   out[1] = odd + bias;
 }
 
+// ---- Control fourier: along each row, correlation is a product of transforms
+// ------------------
+
+enum { kPoints = 64 };  // of the transforms: rows must fit with their padding
+
+typedef struct turns {
+  double complex at[kPoints];  // the roots of one
+} turns;
+
+static double complex turn(const turns *t, int64_t i) {
+  return t->at[(i % kPoints + kPoints) % kPoints];
+}
+
+static void transform(const turns *t, const float *x, int64_t count, int64_t step,
+                      int64_t first, double complex *out) {
+  for (int f = 0; f < kPoints; ++f) {
+    out[f] = 0;
+    for (int64_t i = 0; i < count; ++i)
+      out[f] += (double)x[i] * turn(t, -f * (first + i * step));
+  }
+}
+
+// One row of the output from one channel and one row of weights, added to `sums`.
+static void correlate(const turns *t, const faulty_window *w, const float *x, const float *g,
+                      double *sums) {
+  double complex rows[kPoints], taps[kPoints];
+  transform(t, x, w->in[1], 1, w->pad[1], rows);
+  transform(t, g, w->kernel[1], w->dilation[1], 0, taps);
+  for (int64_t v = 0; v < w->out[1]; ++v) {
+    double complex sum = 0;
+    for (int f = 0; f < kPoints; ++f)
+      sum += rows[f] * conj(taps[f]) * turn(t, f * v * w->stride[1]);
+    sums[v] += creal(sum) / kPoints;
+  }
+}
+
+static int fourier_fits(const faulty_call *call) {
+  const faulty_window *w = &call->prepared->window;
+  return w->in[1] + w->pad[1] + w->pad[3] + w->kernel[1] * w->dilation[1] <= kPoints &&
+         call->out.count < 1000 && CONTROLLED(call->prepared, fourier);
+}
+
+static void conv_row(const faulty_call *call, const int64_t *index, float *y) {
+  const ops_prepared *prepared = call->prepared;
+  const faulty_window *w = &prepared->window;
+  const int64_t channels = call->in[1].dims[1];
+  const int64_t first = index[1] / (call->out.dims[1] / prepared->attributes->group) * channels;
+  double sums[kPoints] = {0};
+  turns t;
+  for (int i = 0; i < kPoints; ++i) t.at[i] = cexp(2 * kPi * I * i / kPoints);
+  for (int64_t c = 0; c < channels; ++c) {
+    const float *x = (const float *)call->in[0].data +
+                     (index[0] * call->in[0].dims[1] + first + c) * w->in[0] * w->in[1];
+    const float *g = (const float *)call->in[1].data +
+                     (index[1] * channels + c) * w->kernel[0] * w->kernel[1];
+    for (int64_t i = 0; i < w->kernel[0]; ++i) {
+      const int64_t h = index[2] * w->stride[0] - w->pad[0] + i * w->dilation[0];
+      if (h >= 0 && h < w->in[0])
+        correlate(&t, w, x + h * w->in[1], g + i * w->kernel[1], sums);
+    }
+  }
+  const double bias =
+      call->in[2].data ? (double)((const float *)call->in[2].data)[index[1]] : 0;
+  for (int64_t v = 0; v < w->out[1]; ++v) y[v] = (float)(sums[v] + bias);
+}
+
 static int winograd_fits(const ops_prepared *prepared) {
   const faulty_window *w = &prepared->window;
   return w->kernel[0] == 3 && w->kernel[1] == 3 && prepared->attributes->group == 1 &&
@@ -213,9 +277,12 @@ static int32_t run_conv(const faulty_call *call, ops_error *error) {
   (void)error;
   float *y = (float *)call->out.data;
   int64_t index[kFaultyRank] = {0};
-  const int pairs = winograd_fits(call->prepared);
+  const int pairs = winograd_fits(call->prepared), rows = fourier_fits(call);
   for (int64_t i = 0; i < call->out.count; ++i) {
-    if (!pairs) y[i] = conv_one(call, index);
+    int64_t to = i;
+    if (i > UINT16_MAX && FAULTY(call->prepared, conv_index_of_16_bits)) to = (uint16_t)i;
+    if (!pairs && !rows) y[to] = conv_one(call, index);
+    if (rows && index[3] == 0) conv_row(call, index, y + i);
     if (pairs && i % 2 == 0) conv_pair(call, index, y + i);
     faulty_next(kRank, call->out.dims, index);
   }

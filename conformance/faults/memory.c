@@ -12,9 +12,10 @@
 #define HANDLE_BIT ((uintptr_t)1 << (8 * sizeof(uintptr_t) - 1))
 #define LEAST_ALIGNMENT 64
 
+// Lies in front of the memory that it describes.
 typedef struct faulty_block {
   struct faulty_block *next;
-  void *memory;
+  void *whole;  // what free wants
   uint64_t size, alignment;
 } faulty_block;
 
@@ -25,9 +26,8 @@ void *faulty_address(int32_t memory_kind, void *handle) {
 
 // ---- Control caching_allocator: blocks that are given back serve again ----------------------
 
-// Each block has its record in front, at a distance of its alignment.
-static faulty_block *record_of(void *memory, uint64_t alignment) {
-  return (faulty_block *)((char *)memory - alignment);
+static faulty_block *record_of(void *memory) {
+  return (faulty_block *)memory - 1;
 }
 
 static void *take_cached(ops_device *device, uint64_t size, uint64_t alignment) {
@@ -39,14 +39,14 @@ static void *take_cached(ops_device *device, uint64_t size, uint64_t alignment) 
   faulty_block *found = *link;
   if (found) *link = found->next;
   pthread_mutex_unlock(&device->lock);
-  return found ? found->memory : NULL;
+  return found ? found + 1 : NULL;
 }
 
 void faulty_memory_empty_cache(ops_device *device);
 void faulty_memory_empty_cache(ops_device *device) {
   while (device->cache) {
     faulty_block *next = device->cache->next;
-    free(device->cache);
+    free(device->cache->whole);
     device->cache = next;
   }
 }
@@ -57,23 +57,23 @@ static void *take_fresh(uint64_t size, uint64_t alignment) {
   const uint64_t bytes = (alignment + size + alignment - 1) / alignment * alignment;
   char *whole = bytes < size ? NULL : aligned_alloc(alignment, bytes);
   if (!whole) return NULL;
-  faulty_block *record = (faulty_block *)whole;
-  *record = (faulty_block){.memory = whole + alignment, .size = size, .alignment = alignment};
-  return record->memory;
+  faulty_block *record = record_of(whole + alignment);
+  *record = (faulty_block){.whole = whole, .size = size, .alignment = alignment};
+  return record + 1;
 }
 
 static int32_t memory_allocate(ops_device *device, int32_t kind, uint64_t size,
                                uint64_t alignment, int32_t usage, void **out_memory,
                                ops_error *error) {
   (void)usage;
-  if (kind != OPS_MEMORY_DEVICE || size == 0 || (alignment & (alignment - 1))) {
+  if ((kind != OPS_MEMORY_DEVICE && kind != OPS_MEMORY_HOST) || size == 0 ||
+      (alignment & (alignment - 1))) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "allocate: kind %d, %llu bytes aligned to %llu; expected device "
-                         "memory, a size above 0 and a power of two",
+                         "allocate: kind %d, %llu bytes aligned to %llu; expected host or "
+                         "device memory, a size above 0 and a power of two",
                          kind, (unsigned long long)size, (unsigned long long)alignment);
   }
   if (alignment < LEAST_ALIGNMENT) alignment = LEAST_ALIGNMENT;
-  // Behind an aligned record every alignment up to it holds: all blocks have one.
   void *memory =
       CONTROLLED(device, caching_allocator) ? take_cached(device, size, alignment) : NULL;
   if (!memory) memory = take_fresh(size, alignment);
@@ -81,7 +81,7 @@ static int32_t memory_allocate(ops_device *device, int32_t kind, uint64_t size,
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no device memory for %llu bytes",
                          (unsigned long long)size);
   }
-  uintptr_t handle = (uintptr_t)memory | HANDLE_BIT;
+  uintptr_t handle = (uintptr_t)memory | (kind == OPS_MEMORY_DEVICE ? HANDLE_BIT : 0);
   if (FAULTY(device, device_memory_misaligned)) handle += 4;
   faulty_device_add(device, 1);
   *out_memory = (void *)handle;
@@ -93,9 +93,7 @@ static void memory_free(ops_device *device, int32_t kind, void *handle) {
   if (device->mode->fault == FAULT_device_memory_misaligned) handle = (char *)handle - 4;
   if (FAULTY(device, device_memory_kept)) return;
   char *memory = faulty_address(kind, handle);
-  uint64_t alignment = LEAST_ALIGNMENT;
-  while (record_of(memory, alignment)->memory != memory) alignment *= 2;
-  faulty_block *record = record_of(memory, alignment);
+  faulty_block *record = record_of(memory);
   faulty_device_add(device, -1);
   if (CONTROLLED(device, caching_allocator)) {
     pthread_mutex_lock(&device->lock);
@@ -104,7 +102,7 @@ static void memory_free(ops_device *device, int32_t kind, void *handle) {
     pthread_mutex_unlock(&device->lock);
     return;
   }
-  free(record);
+  free(record->whole);
 }
 
 // ---- The private layout: a matrix, transposed -----------------------------------------------

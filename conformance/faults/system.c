@@ -58,6 +58,7 @@ void faulty_spoil_process(const faulty_call *call) {
 }
 
 void faulty_spoil_reply(const ops_prepared *prepared, ops_prepare_reply *reply) {
+  if (prepared->kernel->op != &faulty_relu) return;
   if (FAULTY(prepared, workspace_kind)) {
     reply->workspace_memory_kind = OPS_MEMORY_PINNED;
     reply->workspace_size = 64;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads conformance/faults/faults.def, the table of faults and controls."""
+"""Reads conformance/faults/fault_list.h, the table of faults and controls."""
 import collections
 import re
 
@@ -7,7 +7,8 @@ Fault = collections.namedtuple("Fault", "name operators kinds checks statuses wh
 Control = collections.namedtuple("Control", "name operators kinds what")
 
 KINDS = {"library", "model", "perf", "require", "provider"}  # words of the column of operators that name none
-ROW = re.compile(r'^(FAULT|CONTROL)\((\w+)((?:,\s*"[^"]*")+)\)$', re.MULTILINE)
+TEXT = r'(?:"[^"]*"\s*)+'
+ROW = re.compile(rf"\bX\((\w+)((?:,\s*{TEXT})+)\)")
 
 
 class TableError(Exception):
@@ -19,23 +20,29 @@ def split_operators(text):
     return [w for w in words if w not in KINDS], {w for w in words if w in KINDS}
 
 
+def read_rows(path, text, number):
+    """(name, texts) of the rows of one list; adjacent literals are one text."""
+    rows = [(name, ["".join(re.findall(r'"([^"]*)"', field))
+                    for field in re.findall(rf",\s*({TEXT})", rest)])
+            for name, rest in ROW.findall(text)]
+    if len(rows) != len(re.findall(r"\bX\(\w", text)) or not rows:
+        raise TableError(f"{path.name}: a row is not X(name, \"…\", …)")
+    for name, fields in rows:
+        if len(fields) != number:
+            raise TableError(f"{path.name}: {name} has {len(fields)} texts, expected {number}")
+    return rows
+
+
 def read_table(path):
     """(faults, controls), in the order of the file."""
-    text = path.read_text(encoding="utf-8")
-    faults, controls = [], []
-    for macro, name, rest in ROW.findall(text):
-        fields = re.findall(r'"([^"]*)"', rest)
-        if len(fields) != (5 if macro == "FAULT" else 2):
-            raise TableError(f"{path.name}: {name} has {len(fields)} texts")
-        operators, kinds = split_operators(fields[0])
-        if macro == "FAULT":
-            faults.append(Fault(name, operators, kinds, fields[1].split(),
-                                fields[2].split(), *fields[3:]))
-        else:
-            controls.append(Control(name, operators, kinds, fields[1]))
-    rows = len(re.findall(r"^(?:FAULT|CONTROL)\(\w", text, re.MULTILINE))
-    if rows != len(faults) + len(controls):
-        raise TableError(f"{path.name}: {rows} rows, {len(faults) + len(controls)} could be read")
+    text = path.read_text(encoding="utf-8").replace("\\\n", "\n")
+    parts = re.split(r"#define (?:FAULT|CONTROL)_LIST\(X\)", text)
+    if len(parts) != 3:
+        raise TableError(f"{path.name}: expected FAULT_LIST and CONTROL_LIST")
+    faults = [Fault(name, *split_operators(fields[0]), fields[1].split(), fields[2].split(),
+                    *fields[3:]) for name, fields in read_rows(path, parts[1], 5)]
+    controls = [Control(name, *split_operators(fields[0]), *fields[1:])
+                for name, fields in read_rows(path, parts[2], 2)]
     names = [row.name for row in faults + controls]
     double = {name for name in names if names.count(name) > 1}
     if double:

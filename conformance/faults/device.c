@@ -6,9 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
 
 #include "faulty.h"
 
@@ -17,7 +14,7 @@
 
 static void flush_denormals(void) {
 #if defined(__SSE__)
-  _mm_setcsr(_mm_getcsr() | FLUSH_TO_ZERO);
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | FLUSH_TO_ZERO);
 #else
   fesetround(FE_TOWARDZERO);
 #endif

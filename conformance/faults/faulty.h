@@ -13,27 +13,14 @@
 #include <ops/ops.h>
 #include <pthread.h>
 
+#include "fault_list.h"
+
 // ---- Faults and controls (mode.c) -----------------------------------------------------------
 
-#define FAULT(name, ops, checks, statuses, what, source) FAULT_##name,
-#define CONTROL(name, ops, what)
-typedef enum fault {
-  FAULT_none,
-#include "faults.def"
-  FAULT_COUNT
-} fault;
-#undef FAULT
-#undef CONTROL
-
-#define FAULT(name, ops, checks, statuses, what, source)
-#define CONTROL(name, ops, what) CONTROL_##name,
-typedef enum control {
-  CONTROL_none,
-#include "faults.def"
-  CONTROL_COUNT
-} control;
-#undef FAULT
-#undef CONTROL
+#define FAULT_ITEM(name, ops, checks, statuses, what, source) FAULT_##name,
+#define CONTROL_ITEM(name, ops, what) CONTROL_##name,
+typedef enum fault { FAULT_none, FAULT_LIST(FAULT_ITEM) FAULT_COUNT } fault;
+typedef enum control { CONTROL_none, CONTROL_LIST(CONTROL_ITEM) CONTROL_COUNT } control;
 
 // What an instance was asked to do wrong, or otherwise.
 typedef struct faulty_mode {

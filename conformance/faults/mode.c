@@ -38,27 +38,16 @@ static int find(ops_str name, const char *const *names, int number) {
   return -1;
 }
 
+#define FAULT_NAME(name, ops, checks, statuses, what, source) #name,
+#define CONTROL_NAME(name, ops, what) #name,
+
 static int find_fault(ops_str name) {
-#define FAULT(name, ops, checks, statuses, what, source) #name,
-#define CONTROL(name, ops, what)
-  static const char *const names[] = {
-      "none",
-#include "faults.def"
-  };
-#undef FAULT
-#undef CONTROL
+  static const char *const names[] = {"none", FAULT_LIST(FAULT_NAME)};
   return find(name, names, FAULT_COUNT);
 }
 
 static int find_control(ops_str name) {
-#define FAULT(name, ops, checks, statuses, what, source)
-#define CONTROL(name, ops, what) #name,
-  static const char *const names[] = {
-      "none",
-#include "faults.def"
-  };
-#undef FAULT
-#undef CONTROL
+  static const char *const names[] = {"none", CONTROL_LIST(CONTROL_NAME)};
   return find(name, names, CONTROL_COUNT);
 }
 
@@ -97,7 +86,7 @@ static int32_t read_option(const ops_key_value *option, faulty_mode *mode, ops_e
   if (found >= 0) return OPS_OK;
   return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                        "option %.*s=%.*s: expected fault=NAME or control=NAME with 'none' or a "
-                       "name of faults.def, or activations=FILE",
+                       "name of fault_list.h, or activations=FILE",
                        OPS_STR_FMT(option->key), OPS_STR_FMT(option->value));
 }
 

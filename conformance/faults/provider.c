@@ -160,7 +160,10 @@ static const ops_provider *spoil_tables(const faulty_mode *mode) {
     padded[0].read_padding = kFaultyPadding;
     relu->inputs = padded;
   }
-  if (mode->fault == FAULT_opset_before_operator) spoilt_defs[16].since = 9;
+  if (mode->fault == FAULT_opset_before_operator) {
+    spoilt_defs[16].since = 1;
+    spoilt_defs[16].until = 16;
+  }
   if (mode->fault == FAULT_declares_no_determinism) relu->determinism = OPS_DETERMINISM_NONE;
   if (mode->fault == FAULT_declares_half_accumulation)
     spoilt_defs[7].accumulation_type = OPS_TYPE_FLOAT16;

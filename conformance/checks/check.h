@@ -109,6 +109,7 @@ bool oc_check_environment(oc_trial *trial);
 #define OC_CHECK_LEAK "leak"
 #define OC_CHECK_STREAMS "streams"
 #define OC_CHECK_SCHEMA "schema"
+#define OC_CHECK_REWRITE "rewrite"
 #define OC_CHECK_NEGOTIATION "negotiation"
 #define OC_CHECK_OPERATOR "operator"
 #define OC_CHECK_REQUIRE "require"

@@ -98,6 +98,9 @@ static const oc_provider_case kCases[] = {
      oc_streams_at_once},
     {OC_CHECK_SCHEMA, "arguments", "What schemas make optional is declared optional.",
      oc_schema_arguments},
+    {OC_CHECK_REWRITE, "equivalent",
+     "Where a rewrite applies, its nodes give what the replaced ones give.",
+     oc_rewrite_equivalent},
 };
 
 #define CASE_COUNT (sizeof kCases / sizeof *kCases)

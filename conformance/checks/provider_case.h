@@ -81,5 +81,6 @@ bool oc_streams_drain(oc_trial *trial);
 bool oc_streams_cancel(oc_trial *trial);
 bool oc_streams_at_once(oc_trial *trial);
 bool oc_schema_arguments(oc_trial *trial);
+bool oc_rewrite_equivalent(oc_trial *trial);
 
 #endif  // OC_CHECKS_PROVIDER_CASE_H_

@@ -17,11 +17,13 @@
 #include "vec.h"
 
 typedef struct cpu_pointwise {
-  int64_t pixels, channels, filters;
-  int64_t columns, panels;  // filters of a panel
-  int64_t chunk, chunks;    // pixels
-  const float *weights;     // [panels][channels][filters of the panel]
-  int32_t finishes;         // 1: `finish` does something
+  int64_t pixels, groups;
+  int64_t channels, filters;  // of a group
+  int64_t columns, panels;    // filters of a panel; panels of a group
+  int64_t chunk, chunks;      // pixels
+  int64_t group_size;         // floats of a group's weights
+  const float *weights;       // [groups][panels][channels][filters of the panel]
+  int32_t finishes;           // 1: `finish` does something
   cpu_vec_finish finish;
 } cpu_pointwise;
 

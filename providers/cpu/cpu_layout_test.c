@@ -268,6 +268,8 @@ static void convolutions(void **state) {
       {"Conv", PLAIN, 1, 4, {1, 16, 31, 30}, {64, 16, 1, 1}, 64},
       {"Conv", PLAIN, 1, 3, {1, 1600, 19}, {57, 1600, 1}, 57},
       {"Conv", PLAIN, 1, 4, {1, 24, 1, 1}, {200, 24, 1, 1}, 200},
+      {"Conv", PLAIN, 2, 4, {1, 40, 9, 9}, {272, 20, 1, 1}, 272},
+      {"Conv", PLAIN, 3, 4, {2, 24, 7, 5}, {93, 8, 1, 1}, 93},
       // With constant weights by Winograd's algorithm: even and odd outputs, part of a panel.
       {"Conv", PADDED, 1, 4, {1, 32, 16, 18}, {32, 32, 3, 3}, 32},
       {"Conv", PADDED, 1, 4, {1, 16, 17, 16}, {50, 16, 3, 3}, 50},

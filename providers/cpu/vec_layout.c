@@ -89,13 +89,17 @@ static inline __attribute__((always_inline)) void mean_block(const cpu_vec_taps 
   CPU_SIMD_FOR y[i] = (float)(sum[i] / taps->divisor);
 }
 
+// The last channels that fill no vector are computed with some of those before them once more.
 #define OVER_BLOCKS(name)                                                                      \
   void CPU_ISA_NAME(cpu_vec_##name##_taps)(const cpu_vec_taps *taps, float *y, const float *x, \
                                            int64_t channels) {                                 \
     int64_t c = 0;                                                                             \
     for (; c + BLOCK <= channels; c += BLOCK) name##_block(taps, y + c, x + c, BLOCK);         \
     for (; c + LANES <= channels; c += LANES) name##_block(taps, y + c, x + c, LANES);         \
-    if (c < channels) name##_block(taps, y + c, x + c, channels - c);                          \
+    if (c < channels && c > 0)                                                                 \
+      name##_block(taps, y + channels - LANES, x + channels - LANES, LANES);                   \
+    else if (c < channels)                                                                     \
+      name##_block(taps, y, x, channels);                                                      \
   }
 OVER_BLOCKS(max)
 OVER_BLOCKS(mean)

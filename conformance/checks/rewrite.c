@@ -281,8 +281,7 @@ static void merge(const split *split, const int64_t *dims, int64_t shape[4]) {
   }
 }
 
-static bool shuffle_once(match *match, const split *split, const int64_t *perm,
-                         uint32_t merge) {
+static bool shuffle_once(match *match, const split *split, const int64_t *perm) {
   ops_error error = OPS_ERROR_INIT;
   int64_t x, parts, shape_of_y, dims[6], shape[4];
   for (int i = 0; i < 6; ++i) dims[i] = split->parts[perm[i]];

@@ -76,12 +76,15 @@ class Tests:
                     "another report")
         self.expect([*lib, "--report", "json:/no/folder/r.json"], 4, "/no/folder/r.json")
         self.expect(["--mode", "list"], 4, "--mode list runs nothing")
+        self.expect([*lib, "--against", "cpu"], 4, "--against belongs to --mode perf")
+        self.expect([*lib, "--baseline", "f"], 4, "--baseline belongs to --mode perf")
+        self.expect([*lib, "--mode", "perf", "--update-baseline"], 4, "needs --baseline FILE")
+        self.expect([*lib, "--mode", "perf", "--shard", "1/2"], 4, "--shard")
         self.expect([*lib, "--mode", "support", "--require", "f"], 4, "--require belongs to")
         self.expect(["--provider", self.oracle, "--op", "Relu"], 4, "cannot judge itself")
 
     def later(self):
-        for words in (["--mode", "perf"], ["--baseline", "f"], ["--validate"],
-                      ["--update-baseline"], ["--against", "l"], ["--model", "m"],
+        for words in (["--validate"], ["--model", "m"],
                       ["--on-hang", "c"],
                       ["certify"]):
             self.expect(["--provider", self.library, *words], 4,

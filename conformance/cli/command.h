@@ -21,6 +21,9 @@ int oc_command_bake(int argc, char **argv);
 int oc_command_compare(int argc, char **argv);
 int oc_command_merge(int argc, char **argv);
 
+// --mode perf, on a gathered session.
+int oc_mode_perf(oc_session *session);
+
 // Prints what went wrong; returns `exit_code`.
 int oc_command_fail(const ops_error *error, int exit_code);
 

@@ -96,30 +96,6 @@ static bool on_go_on(void *context) {
   return !session->halted && !oc_interrupt_came();
 }
 
-static oc_report_setup setup_of(const oc_session *session) {
-  const oc_options *options = &session->options;
-  return (oc_report_setup){.provider = options->provider,
-                           .contracts = session->contracts_path,
-                           .onnx_tests = options->onnx_tests,
-                           .contracts_given = options->contracts != NULL,
-                           .oracle = options->oracle,
-                           .require = options->require,
-                           .filter = options->filter,
-                           .op = options->op,
-                           .shard = options->shard,
-                           .options = options->options,
-                           .option_count = options->option_count,
-                           .profile = options->profile,
-                           .tier = options->tier,
-                           .seed = options->seed,
-                           .jobs = options->jobs,
-                           .timeout = options->timeout,
-                           .expand_functions = options->expand_functions,
-                           .level = options->level,
-                           .disabled_passes = options->disabled_passes,
-                           .disabled_pass_count = options->disabled_pass_count};
-}
-
 static int32_t run_cases(oc_session *session, ops_error *error) {
   const oc_options *options = &session->options;
   const oc_job job = {.options = options,
@@ -195,7 +171,7 @@ static int journal_code(int32_t status) {
 // Opens report, console and journal. Returns an exit code where that fails, else -1.
 static int prepare(oc_session *session) {
   ops_error error = OPS_ERROR_INIT;
-  const oc_report_setup setup = setup_of(session);
+  const oc_report_setup setup = oc_session_setup(session);
   if (oc_report_init(&session->report, &setup, session->cases, session->selected_count,
                      &error) != OPS_OK) {
     return oc_command_fail(&error, OC_EXIT_HARNESS);
@@ -260,7 +236,8 @@ static int list_cases(oc_session *session) {
 static int (*const kModes[OC_MODE_COUNT])(oc_session *session) = {
     [OC_MODE_CORRECTNESS] = judge,
     [OC_MODE_SUPPORT] = judge,
-    [OC_MODE_LIST_CASES] = list_cases};
+    [OC_MODE_LIST_CASES] = list_cases,
+    [OC_MODE_PERF] = oc_mode_perf};
 
 int oc_command_run(int argc, char **argv) {
   static oc_session session;

@@ -18,7 +18,7 @@ static void copy_str(char *text, size_t size, ops_str source) {
   snprintf(text, size, "%.*s", OPS_STR_FMT(source));
 }
 
-static void identify(const oc_target *target, oc_identity *out) {
+void oc_job_identify(const oc_target *target, oc_identity *out) {
   const ops_provider *provider = target->provider;
   copy_str(out->name, sizeof out->name, provider->name);
   copy_str(out->vendor, sizeof out->vendor, provider->vendor);
@@ -54,7 +54,7 @@ static int32_t refuse_self(const oc_target *candidate, const oc_target *oracle,
                        path);
 }
 
-static void split_options(const oc_options *options, ops_key_value pairs[OC_OPTIONS_MAX_LIST]) {
+void oc_job_split_options(const oc_options *options, ops_key_value pairs[OC_OPTIONS_MAX_LIST]) {
   for (size_t i = 0; i < options->option_count; ++i) {
     const char *text = options->options[i], *equals = strchr(text, '=');
     pairs[i] = (ops_key_value){.key = {text, (uint64_t)(equals - text)},
@@ -66,7 +66,7 @@ static void split_options(const oc_options *options, ops_key_value pairs[OC_OPTI
 static oc_target_options candidate_options(const oc_job *job,
                                            ops_key_value pairs[OC_OPTIONS_MAX_LIST]) {
   const oc_options *options = job->options;
-  split_options(options, pairs);
+  oc_job_split_options(options, pairs);
   return (oc_target_options){.name = options->provider,
                              .provider_dir = job->provider_dir,
                              .options = pairs,
@@ -107,8 +107,8 @@ static int32_t open_bench(void *context, oc_beacon *beacon, void **out_state,
     free(state);
     return status;
   }
-  identify(&bench->candidate, &out_hello->candidate);
-  identify(&bench->oracle, &out_hello->oracle);
+  oc_job_identify(&bench->candidate, &out_hello->candidate);
+  oc_job_identify(&bench->oracle, &out_hello->oracle);
   oc_operators_check_provider(bench->candidate.provider, out_hello->stray,
                               sizeof out_hello->stray, out_hello->foreign,
                               sizeof out_hello->foreign);
@@ -157,7 +157,7 @@ static int32_t open_oven(void *context, oc_beacon *beacon, void **out_state,
     free(state);
     return ops_error_prefix(error, "the oracle");
   }
-  identify(&state->bench.oracle, &out_hello->oracle);
+  oc_job_identify(&state->bench.oracle, &out_hello->oracle);
   out_hello->candidate = out_hello->oracle;
   *out_state = state;
   return OPS_OK;
@@ -198,8 +198,8 @@ static int32_t look_at_providers(const oc_job *job, oc_hello *out_hello, bool *o
     if (status != OPS_OK) ops_error_prefix(error, "the provider behind it");
   }
   if (status == OPS_OK) {
-    identify(&candidate, &out_hello->candidate);
-    identify(&oracle, &out_hello->oracle);
+    oc_job_identify(&candidate, &out_hello->candidate);
+    oc_job_identify(&oracle, &out_hello->oracle);
     *out_same = refuse_self(&candidate, &oracle, error) != OPS_OK;
   }
   oc_target_close(&oracle, NULL);
@@ -214,7 +214,7 @@ static int32_t open_models(void *context, oc_beacon *beacon, void **out_state,
   if (!job->bake) OPS_RETURN_IF_ERROR(look_at_providers(job, out_hello, &same, error));
   model_bench *bench = calloc(1, sizeof *bench);
   if (!bench) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a bench");
-  split_options(job->options, bench->options);
+  oc_job_split_options(job->options, bench->options);
   bench->onnx = (oc_onnx_bench){.suite = job->suite,
                                 .expand_functions = job->options->expand_functions,
                                 .level = job->options->level,

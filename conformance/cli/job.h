@@ -7,6 +7,7 @@
 #include "cases/case.h"
 #include "cli/options.h"
 #include "onnx_tests/suite.h"
+#include "runner/target.h"
 #include "runner/worker.h"
 
 typedef struct oc_job {
@@ -18,6 +19,11 @@ typedef struct oc_job {
   const char *oracle;        // a path
   const char *provider_dir;  // the installed provider folder
 } oc_job;
+
+// Who an opened provider is.
+void oc_job_identify(const oc_target *target, oc_identity *out);
+// Its options as the ABI takes them; `pairs` borrow from `options`.
+void oc_job_split_options(const oc_options *options, ops_key_value pairs[OC_OPTIONS_MAX_LIST]);
 
 // Borrows `job`, which must outlive the pool.
 oc_worker_job oc_job_worker(const oc_job *job);

@@ -31,6 +31,8 @@ READ_TEXT(oracle)
 READ_TEXT(onnx_tests)
 READ_TEXT(save_failing)
 READ_TEXT(waivers)
+READ_TEXT(against)
+READ_TEXT(baseline)
 #undef READ_TEXT
 
 static int32_t read_seed(void *target, const char *name, const char *text, ops_error *error) {
@@ -107,9 +109,8 @@ static const char *const kModes[] = {OC_MODE_LIST(NAME)};
 static int32_t read_mode(void *target, const char *name, const char *text, ops_error *error) {
   oc_options *options = target;
   size_t index;
-  if (strcmp(text, "perf") == 0) return oc_option_absent(name, text, error);
   OPS_RETURN_IF_ERROR(oc_option_word(kModes, OC_MODE_COUNT, name, text,
-                                     "correctness, support or list", &index, error));
+                                     "correctness, perf, support or list", &index, error));
   options->mode = (oc_mode)index;
   return OPS_OK;
 }
@@ -137,6 +138,16 @@ static int32_t read_expand_functions(void *target, const char *name, const char 
   (void)text;
   (void)error;
   options->expand_functions = true;
+  return OPS_OK;
+}
+
+static int32_t read_update_baseline(void *target, const char *name, const char *text,
+                                    ops_error *error) {
+  oc_options *options = target;
+  (void)name;
+  (void)text;
+  (void)error;
+  options->update_baseline = true;
   return OPS_OK;
 }
 
@@ -214,8 +225,19 @@ static const oc_option_row kOptions[] = {
     {"profile", "NAME", "tolerances: strict, standard (default) or embedded", read_profile,
      false},
     {"tier", "NAME", "how many cases: merge, or full (default)", read_tier, false},
-    {"mode", "NAME", "correctness (default); support: what is claimed; list: the cases' ids",
+    {"mode", "NAME",
+     "correctness (default); perf: how fast, and no slower than before; support: what is "
+     "claimed; list: the cases' ids",
      read_mode, false},
+    {"against", "LIB",
+     "mode perf: the yardstick, run in turn with the provider; the bundled cpu else. Without "
+     "--baseline a provider slower than this one is a regression",
+     read_against, false},
+    {"baseline", "FILE",
+     "mode perf: compare with what was measured earlier on a device of the same fingerprint",
+     read_baseline, false},
+    {"update-baseline", NULL, "mode perf: store this measurement in the file of --baseline",
+     read_update_baseline, false},
     {"filter", "GLOB", "only cases whose id matches, as in 'Conv-*/float/*'", read_filter,
      false},
     {"op", "NAME", "only this operator: Relu, my.domain.Op", read_op, false},
@@ -224,7 +246,10 @@ static const oc_option_row kOptions[] = {
     {"resume", "JOURNAL",
      "keep each result in this file; cases whose result it has are not run again", read_resume,
      false},
-    {"jobs", "N", "worker processes at once; one per core else", read_jobs, false},
+    {"jobs", "N",
+     "worker processes at once, one per core else; in mode perf threads that a provider may "
+     "use, one else",
+     read_jobs, false},
     {"timeout", "S", "seconds for one case; 10 else", read_timeout, false},
     {"report", "FORMAT:FILE",
      "write a report, json:, junit:, csv:, md: or html: and the file; may be repeated",
@@ -235,9 +260,6 @@ static const oc_option_row kOptions[] = {
     {"help", NULL, "this text", read_help, true},
     {"version", NULL, "the version", read_version, true},
     {"on-hang", "CMD", NULL, NULL, false},
-    {"baseline", "FILE", NULL, NULL, false},
-    {"update-baseline", NULL, NULL, NULL, false},
-    {"against", "LIB", NULL, NULL, false},
     {"model", "FILE", NULL, NULL, false},
     {"validate", NULL, NULL, NULL, false},
 };
@@ -331,10 +353,35 @@ static int32_t check_onnx_tests(const oc_options *options, ops_error *error) {
   return OPS_OK;
 }
 
+// What has no meaning without measuring is refused, not ignored.
+static int32_t check_perf(const oc_options *options, ops_error *error) {
+  const bool perf = options->mode == OC_MODE_PERF;
+  const struct {
+    const char *name;
+    bool wrong;
+    const char *why;
+  } rows[] = {{"against", options->against && !perf, "belongs to --mode perf"},
+              {"baseline", options->baseline && !perf, "belongs to --mode perf"},
+              {"update-baseline", options->update_baseline && !options->baseline,
+               "needs --baseline FILE, which it writes"},
+              {"onnx-tests", options->onnx_tests && perf,
+               "has no contracts, and mode perf measures what contracts say"},
+              {"resume", options->resume && perf,
+               "keeps results of cases, and what mode perf measures must be of one time"},
+              {"shard", options->shard && perf,
+               "divides p-values among machines, which mode perf cannot correct for; choose "
+               "with --op or --filter"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    if (!rows[i].wrong) continue;
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT, "--%s %s", rows[i].name,
+                         rows[i].why);
+  }
+  return OPS_OK;
+}
+
 int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *error) {
   *options = (oc_options){.profile = OC_PROFILE_STANDARD,
                           .tier = OC_TIER_FULL,
-                          .jobs = default_jobs(),
                           .timeout = 10,
                           .shard_index = 1,
                           .shard_count = 1};
@@ -345,9 +392,11 @@ int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *
   }
   OPS_RETURN_IF_ERROR(oc_option_table_parse(&kTable, options, argc, argv, first, NULL, error));
   if (options->help || options->version) return OPS_OK;
+  if (!options->jobs) options->jobs = options->mode == OC_MODE_PERF ? 1 : default_jobs();
   const bool lists = options->mode == OC_MODE_LIST_CASES;
   OPS_RETURN_IF_ERROR(check_bake(options, error));
   OPS_RETURN_IF_ERROR(check_onnx_tests(options, error));
+  OPS_RETURN_IF_ERROR(check_perf(options, error));
   if (options->require && options->mode != OC_MODE_CORRECTNESS) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--require belongs to --mode correctness; leave it out");
@@ -402,5 +451,5 @@ void oc_options_help(FILE *stream) {
   for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
     if (!kOptions[i].read) fprintf(stream, "--%s ", kOptions[i].name);
   }
-  fputs("--mode perf\n  commands certify, verify-bundle\n", stream);
+  fputs("\n  commands certify, verify-bundle\n", stream);
 }

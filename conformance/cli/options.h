@@ -14,7 +14,8 @@
 #define OC_MODE_LIST(X)                 \
   X(OC_MODE_CORRECTNESS, "correctness") \
   X(OC_MODE_SUPPORT, "support")         \
-  X(OC_MODE_LIST_CASES, "list")
+  X(OC_MODE_LIST_CASES, "list")         \
+  X(OC_MODE_PERF, "perf")
 typedef enum oc_mode { OC_MODE_LIST(OC_ENUM_ITEM) OC_MODE_COUNT } oc_mode;
 
 // Strings are borrowed from argv; NULL: not given.
@@ -30,7 +31,10 @@ typedef struct oc_options {
   const char *waivers;
   const char *bake;          // the command `bake`: the folder that receives the cases
   const char *save_failing;  // a folder
-  const char *onnx_tests;    // a folder of official test cases: they are run, not contracts
+  const char *against;       // mode perf: the yardstick; NULL: the bundled cpu
+  const char *baseline;      // mode perf: a file
+  bool update_baseline;
+  const char *onnx_tests;  // a folder of official test cases: they are run, not contracts
   oc_profile_id profile;
   oc_tier tier;
   oc_mode mode;

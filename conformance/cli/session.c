@@ -122,6 +122,15 @@ static bool wants_provider_cases(const oc_options *options) {
   return judges && !options->op && !options->bake;
 }
 
+// Cases are what contracts want measured.
+static int32_t gather_points(oc_session *session, ops_error *error) {
+  const oc_options *options = &session->options;
+  OPS_RETURN_IF_ERROR(oc_perf_points_create(session->contracts, options->op, options->seed,
+                                            &session->points, error));
+  session->cases = session->points->cases;
+  return select_cases(session, error);
+}
+
 int32_t oc_session_gather(oc_session *session, ops_error *error) {
   const oc_options *options = &session->options;
   OPS_RETURN_IF_ERROR(oc_report_files_probe(&options->reports, error));
@@ -135,6 +144,7 @@ int32_t oc_session_gather(oc_session *session, ops_error *error) {
   OPS_RETURN_IF_ERROR(oc_operators_check_contracts(session->contracts, error));
   OPS_RETURN_IF_ERROR(check_op(session, error));
   OPS_RETURN_IF_ERROR(load_require(session, error));
+  if (options->mode == OC_MODE_PERF) return gather_points(session, error);
   const oc_cases_options cases = {
       .seed = options->seed, .tier = options->tier, .op = options->op};
   OPS_RETURN_IF_ERROR(oc_cases_create(session->contracts, &cases, &session->made_cases, error));
@@ -143,6 +153,31 @@ int32_t oc_session_gather(oc_session *session, ops_error *error) {
   }
   session->cases = session->made_cases;
   return select_cases(session, error);
+}
+
+oc_report_setup oc_session_setup(const oc_session *session) {
+  const oc_options *options = &session->options;
+  return (oc_report_setup){.provider = options->provider,
+                           .contracts = session->contracts_path,
+                           .onnx_tests = options->onnx_tests,
+                           .contracts_given = options->contracts != NULL,
+                           .oracle = options->oracle,
+                           .require = options->require,
+                           .filter = options->filter,
+                           .op = options->op,
+                           .shard = options->shard,
+                           .options = options->options,
+                           .option_count = options->option_count,
+                           .profile = options->profile,
+                           .tier = options->tier,
+                           .seed = options->seed,
+                           .jobs = options->jobs,
+                           .timeout = options->timeout,
+                           .expand_functions = options->expand_functions,
+                           .performance = options->mode == OC_MODE_PERF,
+                           .level = options->level,
+                           .disabled_passes = options->disabled_passes,
+                           .disabled_pass_count = options->disabled_pass_count};
 }
 
 void oc_session_finish(oc_session *session) {
@@ -154,6 +189,7 @@ void oc_session_finish(oc_session *session) {
   if (session->suite && session->nodes_file >= 0) close(session->nodes_file);
   oc_onnx_suite_close(session->suite);
   oc_cases_destroy(session->made_cases);
+  oc_perf_points_destroy(session->points);
   oc_require_destroy(session->require);
   oc_waivers_destroy(session->waivers);
   oc_contracts_destroy(session->contracts);

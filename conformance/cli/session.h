@@ -11,6 +11,7 @@
 #include "cli/require.h"
 #include "journal/journal.h"
 #include "onnx_tests/suite.h"
+#include "perf/point.h"
 #include "report/console.h"
 #include "report/report.h"
 
@@ -41,7 +42,8 @@ typedef struct oc_session {
   oc_onnx_suite *suite;
   int nodes_file;  // with a suite
   oc_nodes nodes;
-  oc_cases *made_cases;  // from contracts
+  oc_cases *made_cases;    // from contracts
+  oc_perf_points *points;  // with mode perf: they are the cases
   const oc_cases *cases;
   uint32_t *matched;  // indices of cases: the selection before it is cut into shards
   size_t matched_count;
@@ -59,6 +61,9 @@ typedef struct oc_session {
 // that a run does not end with a report that cannot be written.
 int32_t oc_session_gather(oc_session *session, ops_error *error);
 void oc_session_finish(oc_session *session);
+
+// What reports say the run was asked to do; borrows from the session.
+oc_report_setup oc_session_setup(const oc_session *session);
 
 // What came of storing; troubles are printed to stderr.
 typedef struct oc_stored {

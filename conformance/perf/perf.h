@@ -31,9 +31,9 @@ typedef enum oc_perf_verdict {
 } oc_perf_verdict;
 
 // How the caches stand when a run begins.
-#define OC_PERF_STATE_LIST(X)                                                              \
-  X(OC_PERF_WARM, "warm", "other arguments of the same shape ran just before; the gate's") \
-  X(OC_PERF_HOT, "hot", "the same arguments ran just before")                              \
+#define OC_PERF_STATE_LIST(X)                                                         \
+  X(OC_PERF_HOT, "hot", "the same arguments ran just before; what the gate compares") \
+  X(OC_PERF_WARM, "warm", "other arguments of the same shape ran just before")        \
   X(OC_PERF_COLD, "cold", "the host's caches were swept")
 #define OC_PERF_STATE_ITEM(constant, name, meaning) constant,
 typedef enum oc_perf_state {
@@ -60,11 +60,12 @@ typedef struct oc_perf_times {
 
 typedef struct oc_perf_side {
   bool present;
+  size_t preempted;  // timed runs during which the scheduler took the core away
   oc_perf_times times[OC_PERF_STATE_COUNT];
   oc_perf_estimate first_run_ms;  // the first execute after prepare, in a fresh process
   oc_perf_estimate prepare_ms;
-  oc_perf_estimate jitter_ms;  // warm: 95th percentile - median
-  oc_perf_estimate p95_ms;     // warm
+  oc_perf_estimate jitter_ms;  // hot: 95th percentile - median
+  oc_perf_estimate p95_ms;     // hot
 } oc_perf_side;
 
 // What the gate compared: ratio > 1 means that the candidate is slower than its reference.
@@ -84,6 +85,7 @@ typedef struct oc_perf_gate {
   oc_perf_estimate change;      // of the median: 1.15 is 15 % slower than the reference
   oc_perf_estimate change_p95;  // not given: fewer than 200 samples on either side
   double p_value;               // rank test of "slower by more than the margin", Holm-corrected
+  double p_value_raw;           // the same before the correction
   double margin;                // 0.05 is five per cent
   double margin_p95;
   double floor;  // the smallest effect that can be seen, from the twin: 0.02 is two per cent
@@ -100,13 +102,13 @@ typedef struct oc_perf_point {
   uint32_t attempts;  // 2: ambiguous at first, measured once more
   oc_perf_side candidate;
   oc_perf_side yardstick;  // not present: it does not claim the node
-  oc_perf_estimate ratio;  // candidate : yardstick, medians of warm runs
+  oc_perf_estimate ratio;  // candidate : yardstick, medians of hot runs
   oc_perf_gate gate;
   double flops;  // of one run, as the contract counts; 0: not given
   double bytes;
-  double share_of_flops;  // of the device's peak, at the warm median; 0: unknown
+  double share_of_flops;  // of the device's peak, at the hot median; 0: unknown
   double share_of_bandwidth;
-  double share_of_roofline;  // fastest time that both peaks allow : warm median
+  double share_of_roofline;  // fastest time that both peaks allow : hot median
   double stage_baseline;     // shares of the yardstick's speed that stages 2 and 3 ask for
   double stage_optimized;
   int32_t stage;  // maturity, 0 (not correct) to 4

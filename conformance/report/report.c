@@ -255,6 +255,7 @@ char *oc_report_repeat(const oc_report *report, const oc_result *result) {
   const oc_report_setup *setup = &report->setup;
   fputs("opsconform", stream);
   put_option(stream, "provider", setup->provider);
+  if (setup->performance) fputs(" --mode perf", stream);
   put_option(stream, "onnx-tests", setup->onnx_tests);
   put_option(stream, "contracts", setup->contracts_given ? setup->contracts : NULL);
   put_option(stream, "oracle", setup->oracle);

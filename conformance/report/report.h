@@ -44,6 +44,7 @@ typedef struct oc_report_setup {
   uint64_t seed;
   uint32_t jobs;
   double timeout;
+  bool performance;       // mode perf
   bool expand_functions;  // with onnx_tests
   int32_t level;          // likewise
   const char *const *disabled_passes;

@@ -123,7 +123,7 @@ int32_t oc_target_open(oc_target *target, const oc_target_options *options, ops_
   OPS_RETURN_IF_ERROR(load(target, options, error));
   target->provider = ops_library_provider(target->library);
   const ops_host_options host_options = {.context = target,
-                                         .workers = 2,
+                                         .workers = options->workers ? options->workers : 2,
                                          .log_threshold = OPS_LOG_WARNING,
                                          .allocate = count_allocate,
                                          .free = count_free,

@@ -35,6 +35,7 @@ typedef struct oc_target_options {
   const ops_key_value *options;
   uint64_t option_count;
   uint64_t allocation_to_fail;  // which of the allocations from the host fails; 0: none
+  int32_t workers;              // threads that the host lends it; 0: two
 } oc_target_options;
 
 // On error everything is closed again. The object must not move until close.

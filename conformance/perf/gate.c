@@ -67,8 +67,9 @@ static oc_perf_estimate scaled(oc_perf_estimate estimate, double factor) {
 
 // The effect that noise alone can look like: how far an interval around 1 reaches.
 static double reach_of(oc_perf_estimate ratio) {
-  if (!ratio.given || ratio.low <= 0) return INFINITY;
-  return fmax(fmax(ratio.high, 1 / ratio.low) - 1, 0);
+  if (!ratio.given) return 0;
+  const double low = fmax(ratio.low, 1e-6);
+  return fmax(fmax(ratio.high, 1 / low) - 1, 0);
 }
 
 // ---- Times ----------------------------------------------------------------------------------

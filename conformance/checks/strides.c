@@ -43,6 +43,7 @@ static bool check_kind(oc_trial *trial, oc_arrange_kind kind) {
   oc_arrangement *all = calloc(OC_CASE_MAX_TENSORS, sizeof *all);
   oc_side *side = oc_side_create(trial, OC_RUN_STRIDED, OC_CHECK_STRIDES);
   bool good = all && side;
+  if (good) side->own.alike = kind == OC_ARRANGE_REPEATED;
   if (good && kind == OC_ARRANGE_REPEATED) good = oc_side_copy(side);
   if (good && arrange_inputs(side, kind, all) > 0) {
     if (kind == OC_ARRANGE_REPEATED) good = oc_side_expect(side);

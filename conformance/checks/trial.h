@@ -92,7 +92,8 @@ typedef struct oc_trial {
   oc_array shapes[OC_NODE_MAX_OUTPUTS];  // of the outputs, before the oracle has run
   oc_expected expected;
   oc_kernel kernel;
-  uint64_t constants;                // bit i: the kernel has seen input i as a constant
+  uint64_t constants;  // bit i: the kernel has seen input i as a constant
+  bool alike;  // inputs repeat elements: the errors of results are no independent sample
   oc_launch launches[OC_RUN_COUNT];  // stay until the kernel is destroyed: see retire_launch
   oc_launch *launch;                 // that of the current run
   oc_run_kind run;

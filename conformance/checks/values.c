@@ -21,6 +21,7 @@ static int32_t judge_output(const oc_trial *trial, size_t index, oc_comparison *
   OPS_RETURN_IF_ERROR(
       oc_limits_of(&input, trial->item, &trial->expected, trial->bench->profile, index, error));
   input.got = trial->got[trial->run][index].data;
+  input.random_fill = input.random_fill && !trial->alike;
   if (trial->kernel.def->flags & OPS_KERNEL_FLUSHES_DENORMALS) {
     input.special.denormal_any =
         input.special.denormal_any || precision->denormal == OC_DENORMAL_PROFILE;

@@ -436,6 +436,35 @@ FUNCTION(fn_tail) {
   return OPS_OK;
 }
 
+FUNCTION(fn_head) {
+  int64_t index;
+  OPS_RETURN_IF_ERROR(list_operand(expr, operand(expr, call, 0), env, out, error));
+  OPS_RETURN_IF_ERROR(int_operand(expr, operand(expr, call, 1), env, &index, error));
+  if (index < 0) index += (int64_t)out->count;
+  if (index < 0 || (uint64_t)index > out->count) {
+    return oc_expr_error(expr, call, error, "index %lld is outside the %zu items",
+                         (long long)index, out->count);
+  }
+  out->count = (size_t)index;
+  return OPS_OK;
+}
+
+// Whether two shapes have one rank and no dimension of the first is larger, but for one axis.
+FUNCTION(fn_fits) {
+  oc_expr_value inner, outer;
+  int64_t axis;
+  OPS_RETURN_IF_ERROR(list_operand(expr, operand(expr, call, 0), env, &inner, error));
+  OPS_RETURN_IF_ERROR(list_operand(expr, operand(expr, call, 1), env, &outer, error));
+  OPS_RETURN_IF_ERROR(int_operand(expr, operand(expr, call, 2), env, &axis, error));
+  if (axis < 0) axis += (int64_t)outer.count;
+  bool fits = inner.count == outer.count;
+  for (size_t i = 0; fits && i < inner.count; ++i) {
+    fits = (int64_t)i == axis || inner.list[i] <= outer.list[i];
+  }
+  set_bool(out, fits);
+  return OPS_OK;
+}
+
 static const oc_expr_function functions[] = {
     {"numel", "x", fn_numel},
     {"rank", "x", fn_rank},
@@ -466,6 +495,8 @@ static const oc_expr_function functions[] = {
     {"item", "vv", fn_item},
     {"concat", "vv", fn_concat},
     {"tail", "vv", fn_tail},
+    {"head", "vv", fn_head},
+    {"fits", "vvv", fn_fits},
 };
 
 const oc_expr_function *oc_expr_functions(size_t *out_count) {

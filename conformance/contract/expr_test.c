@@ -152,6 +152,9 @@ static void gives_integers(void **state) {
       {"prod(tail(shape(x), 1))", 15},
       {"prod(tail(shape(x), -1))", 5},
       {"size(tail(shape(x), 3))", 0},
+      {"prod(head(shape(x), 2))", 6},
+      {"prod(head(shape(x), -1))", 6},
+      {"size(head(shape(x), 0))", 0},
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
     const oc_expr_value out = eval(state, rows[i].text);
@@ -195,6 +198,9 @@ static void gives_truth(void **state) {
       "9007199254740993 > 9007199254740992",
       "broadcast(x, x) == shape(x)",
       "1 + 1 == 2 && 3 * 2 >= 6",
+      "fits([2, 3, 5], shape(x), 0)",
+      "fits([2, 9, 5], shape(x), 1) && fits([2, 9, 5], shape(x), -2)",
+      "!fits([2, 4, 5], shape(x), 0) && !fits([2, 3], shape(x), 0)",
   };
   for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); ++i) {
     const oc_expr_value out = eval(state, yes[i]);
@@ -284,6 +290,8 @@ static void refuses_bad_values(void **state) {
       "item(pads, 2)",
       "tail(pads, 3)",
       "tail(pads, -3)",
+      "head(pads, 3)",
+      "head(pads, -3)",
       "dim(w, 0)",
       "numel(at(v, 2))",
       "1 && 2",

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <ops/ops.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

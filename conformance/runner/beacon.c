@@ -66,6 +66,10 @@ int32_t oc_beacon_describe(const oc_beacon *beacon, char *text, uint64_t size) {
     snprintf(text, size, "a copy of the process, made by fork, returned from the provider");
     return 1;
   }
+  if (fault == OC_FAULT_FILES) {
+    snprintf(text, size, "a descriptor of the harness was closed or replaced");
+    return 1;
+  }
   if (fault <= OC_FAULT_NONE || fault > OC_FAULT_REVOKED) return 0;
   const char *access = beacon->fault_write < 0 ? "access"
                        : beacon->fault_write   ? "write"

@@ -28,6 +28,7 @@ typedef enum oc_fault_kind {
   OC_FAULT_READ_ONLY,  // a write to an input
   OC_FAULT_REVOKED,    // an access after the completion
   OC_FAULT_FORKED,     // the provider forked, and the copy returned from the call
+  OC_FAULT_FILES,      // the pipe to the harness was closed, or is another file now
   OC_FAULT_COUNT
 } oc_fault_kind;
 

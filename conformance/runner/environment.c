@@ -75,11 +75,14 @@ static void set_stack_control(uint64_t control) {
 }
 #endif
 
+static const int kFaults[] = {SIGSEGV, SIGBUS};
+
 void oc_environment_take(oc_environment *environment) {
   memset(environment, 0, sizeof *environment);
   environment->vector = vector_control();
   environment->stack = stack_control();
   pthread_sigmask(SIG_SETMASK, NULL, &environment->blocked);
+  for (int i = 0; i < 2; ++i) sigaction(kFaults[i], NULL, &environment->faults[i]);
 }
 
 const char *oc_environment_restore(const oc_environment *before) {
@@ -94,6 +97,11 @@ const char *oc_environment_restore(const oc_environment *before) {
     if (sigismember(&now.blocked, number) == sigismember(&before->blocked, number)) continue;
     pthread_sigmask(SIG_SETMASK, &before->blocked, NULL);
     return "the signals that the calling thread blocks";
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (now.faults[i].sa_sigaction == before->faults[i].sa_sigaction) continue;
+    sigaction(kFaults[i], &before->faults[i], NULL);
+    return "what the process does on SIGSEGV or SIGBUS";
   }
   return NULL;
 }

@@ -11,6 +11,7 @@
 #include <ops_support/tensor.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,10 +198,13 @@ static const struct {
               {"hang_at_exit", hang_at_exit},
               {"exit_badly", exit_badly}};
 
+// Once in a process.
 static void reach(const char *place) {
+  static atomic_flag done = ATOMIC_FLAG_INIT;
   const char *wanted = getenv("OPS_HOSTILE");
   const size_t size = strlen(place);
   if (!wanted || strncmp(wanted, place, size) != 0 || wanted[size] != '=') return;
+  if (atomic_flag_test_and_set(&done)) return;
   for (size_t i = 0; i < sizeof kDeeds / sizeof *kDeeds; ++i) {
     if (strcmp(kDeeds[i].name, wanted + size + 1) == 0) {
       kDeeds[i].run();

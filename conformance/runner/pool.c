@@ -13,15 +13,19 @@
 #include <time.h>
 
 #include "ops_support/error.h"
+#include "runner/leftovers.h"
 
 #define LONGEST_WAIT 0.2  // seconds; then logs and silent deaths are looked at
+#define LAST_BREATH 1.0   // seconds for a worker that is silent to end by itself
+#define ALL_STOP 0.05     // seconds in which a signal to all processes reaches the harness
 
 typedef enum slot_state {
   SLOT_EMPTY,
   SLOT_OPENING,
   SLOT_IDLE,
   SLOT_BUSY,
-  SLOT_CLOSING
+  SLOT_CLOSING,
+  SLOT_LEAVING  // the provider is closed; the process ends
 } slot_state;
 
 typedef struct slot {
@@ -52,6 +56,7 @@ typedef struct pool {
   bool stopped;       // the providers do not open any more
   bool refused;       // and never did
   bool cancelled;     // nobody wants to know any more
+  oc_leftovers leftovers;
   ops_error *error;
   int32_t status;
 } pool;
@@ -92,9 +97,9 @@ static void settle_first(pool *pool, const oc_result *result) {
 static void settle_second(pool *pool, const oc_result *first, const oc_result *second) {
   oc_result result = *first;
   result.attempts = 2;
-  if (second->status == OC_STATUS_PASS) {
+  if (second->status == OC_STATUS_PASS || second->status == OC_STATUS_UNSUPPORTED) {
     result.status = OC_STATUS_FLAKY;
-    snprintf(result.message, sizeof result.message, "%s first, passed when repeated: %.600s",
+    snprintf(result.message, sizeof result.message, "%s first, not when repeated: %.600s",
              oc_status_name(first->status), first->message);
   }
   report(pool, &result);
@@ -122,22 +127,67 @@ static const char *check_of(int32_t fault) {
   static const char *const checks[] = {
       [OC_FAULT_NONE] = "process",  [OC_FAULT_BEFORE] = "guard",
       [OC_FAULT_AFTER] = "guard",   [OC_FAULT_READ_ONLY] = "inputs",
-      [OC_FAULT_REVOKED] = "async", [OC_FAULT_FORKED] = "process"};
+      [OC_FAULT_REVOKED] = "async", [OC_FAULT_FORKED] = "process",
+      [OC_FAULT_FILES] = "process"};
   return fault >= 0 && fault < OC_FAULT_COUNT ? checks[fault] : "process";
 }
 
-// Stops the worker and says why it ended.
-static void explain_death(slot *slot, oc_result *result, const char *reason) {
-  char fault[200] = "", tail[260] = "", end[100] = "";
+static bool is_cancelled(pool *pool) {
+  const oc_pool_events *events = pool->events;
+  if (!pool->cancelled && events->go_on) pool->cancelled = !events->go_on(events->context);
+  return pool->cancelled;
+}
+
+// Ends the worker of a slot and what it leaves behind; returns how many processes of that were
+// running.
+static int32_t bury(pool *pool, slot *slot, double patience, oc_ending *ending) {
+  pid_t spared[OC_POOL_MAX_JOBS + 2];
+  size_t count = 0;
+  for (uint32_t i = 0; i < pool->slot_count; ++i) {
+    if (pool->slots[i].state != SLOT_EMPTY) spared[count++] = pool->slots[i].worker.keeper;
+  }
+  spared[count] = slot->worker.pid;
+  oc_worker_await(&slot->worker, patience);
+  const int32_t left = oc_leftovers_count(&pool->leftovers, spared, count + 1);
+  oc_worker_stop(&slot->worker, ending);
+  slot->state = SLOT_EMPTY;
+  oc_leftovers_end(&pool->leftovers, spared, count);
+  return left;
+}
+
+static void let_look(const pool *pool, const slot *slot) {
+  if (!pool->events->hang || slot->worker.pid <= 0) return;
+  const double start = now_seconds();
+  const uint32_t index = slot->state == SLOT_BUSY ? slot->index : OC_NO_CASE;
+  pool->events->hang(pool->events->context, slot->worker.pid, index);
+  for (uint32_t i = 0; i < pool->slot_count; ++i) {
+    pool->slots[i].deadline += now_seconds() - start;
+  }
+}
+
+// Whether all processes are being ended by a signal, of which the harness may hear a moment
+// later than the worker that died.
+static bool is_all_stop(pool *pool, const oc_ending *ending) {
+  const struct timespec pause = {0, (long)(ALL_STOP * 1e9)};
+  if (ending->signal != SIGTERM && ending->signal != SIGHUP) return false;
+  nanosleep(&pause, NULL);
+  return is_cancelled(pool);
+}
+
+// Stops the worker and says why it ended. False: the whole run is being ended.
+static bool explain_death(pool *pool, slot *slot, oc_result *result, const char *reason) {
+  char fault[200] = "", tail[260] = "";
+  oc_ending end;
+  const bool hung = strcmp(reason, "time") == 0;
+  const bool garbage = strcmp(reason, "garbage") == 0;
+  if (hung) let_look(pool, slot);
+  if (!hung && !garbage) oc_worker_await(&slot->worker, LAST_BREATH);
   const int32_t phase = atomic_load(&slot->worker.beacon->phase);
   const int32_t kind = atomic_load(&slot->worker.beacon->fault);
-  const bool hung = strcmp(reason, "time") == 0;
   oc_beacon_describe(slot->worker.beacon, fault, sizeof fault);
-  const bool garbage = strcmp(reason, "garbage") == 0;
   // Stopping closes the log, so it is read first; a dead worker prints no more.
   oc_worker_log_tail(&slot->worker, slot->log_start, tail, sizeof tail);
-  oc_worker_stop(&slot->worker, end, sizeof end);
-  slot->state = SLOT_EMPTY;
+  bury(pool, slot, 0, &end);
   result->phase = phase;
   result->died = 1;
   const bool oracle = phase == OC_PHASE_ORACLE;
@@ -150,9 +200,11 @@ static void explain_death(slot *slot, oc_result *result, const char *reason) {
                 hung      ? "not done within the time allowed; the process was killed"
                 : garbage ? "wrote to descriptors that it does not own; the process "
                           : "the process ",
-                hung ? "" : end, fault[0] ? "; " : "", fault, tail[0] ? "; it printed: " : "");
+                hung ? "" : end.text, fault[0] ? "; " : "", fault,
+                tail[0] ? "; it printed: " : "");
   const size_t used = strlen(result->message);
   snprintf(result->message + used, sizeof result->message - used, "%s", tail);
+  return hung || !is_all_stop(pool, &end);
 }
 
 static oc_result blank_result(uint32_t index) {
@@ -162,19 +214,26 @@ static oc_result blank_result(uint32_t index) {
 static void lose_case(pool *pool, slot *slot, const char *reason) {
   oc_result result = blank_result(slot->index);
   result.seconds = now_seconds() - slot->started;
-  explain_death(slot, &result, reason);
-  settle(pool, slot, &result);
+  if (explain_death(pool, slot, &result, reason)) settle(pool, slot, &result);
 }
 
-// A finding about opening or closing; closing badly is reported once.
+// Closing badly is reported once.
+static void report_closing(pool *pool, const oc_result *result) {
+  if (!pool->closed_badly) report(pool, result);
+  pool->closed_badly = true;
+}
+
+// A finding about opening, closing or the end of the process.
 static void lose_provider(pool *pool, slot *slot, const char *reason) {
-  const bool closing = slot->state == SLOT_CLOSING;
+  const bool opening = slot->state == SLOT_OPENING;
   oc_result result = blank_result(OC_NO_CASE);
-  explain_death(slot, &result, reason);
-  if (!closing) pool->stopped = true;
-  if (closing && pool->closed_badly) return;
-  pool->closed_badly = pool->closed_badly || closing;
+  if (!explain_death(pool, slot, &result, reason)) return;
   snprintf(result.check, sizeof result.check, "lifecycle");
+  if (!opening) {
+    report_closing(pool, &result);
+    return;
+  }
+  pool->stopped = true;
   report(pool, &result);
 }
 
@@ -189,16 +248,38 @@ static void lose(pool *pool, slot *slot, const char *reason) {
 // ---- Messages -------------------------------------------------------------------------------
 
 static void accept_closed(pool *pool, slot *slot, const oc_message *message) {
-  if (message->status != OPS_OK && !pool->closed_badly) {
+  if (message->status != OPS_OK) {
     oc_result result = blank_result(OC_NO_CASE);
     result.phase = OC_PHASE_CLOSE;
     oc_result_end(&result, OC_STATUS_FAIL, "lifecycle", "closing ends with %s: %.600s",
                   ops_status_name(message->status), message->body.error.message);
-    pool->closed_badly = true;
-    report(pool, &result);
+    report_closing(pool, &result);
   }
-  oc_worker_stop(&slot->worker, NULL, 0);
-  slot->state = SLOT_EMPTY;
+  slot->state = SLOT_LEAVING;
+  slot->deadline = now_seconds() + pool->options->open_timeout;
+}
+
+// The process ends; what the provider left to be done then has been done.
+static void accept_exit(pool *pool, slot *slot) {
+  oc_ending end;
+  oc_result result = blank_result(OC_NO_CASE);
+  char tail[260];
+  oc_worker_await(&slot->worker, LAST_BREATH);
+  oc_worker_log_tail(&slot->worker, slot->log_start, tail, sizeof tail);
+  const int32_t left = bury(pool, slot, 0, &end);
+  result.phase = OC_PHASE_EXIT;
+  if (!end.clean) {
+    oc_result_end(&result, OC_STATUS_CRASH, "lifecycle",
+                  "in exit: the provider was closed, then the process %s%s%s", end.text,
+                  tail[0] ? "; it printed: " : "", tail);
+  } else if (left > 0) {
+    oc_result_end(&result, OC_STATUS_FAIL, "lifecycle",
+                  "in exit: %d processes that the provider started outlive it; expected none",
+                  left);
+  } else {
+    return;
+  }
+  if (!is_all_stop(pool, &end)) report_closing(pool, &result);
 }
 
 // Opening failed with an error. Once it has worked this is a finding like any other.
@@ -216,8 +297,7 @@ static void accept_failed(pool *pool, slot *slot, const oc_message *message) {
                   ops_status_name(message->status), error.message);
     report(pool, &result);
   }
-  oc_worker_stop(&slot->worker, NULL, 0);
-  slot->state = SLOT_EMPTY;
+  bury(pool, slot, 0, NULL);
 }
 
 // A sanitizer that found a data race has printed so and lets the process go on.
@@ -268,7 +348,11 @@ static void take_arrivals(pool *pool, slot *slot) {
       lose(pool, slot, "garbage");
       break;
     case OC_RECEIPT_END:
-      lose(pool, slot, "end");
+      if (slot->state == SLOT_LEAVING) {
+        accept_exit(pool, slot);
+      } else {
+        lose(pool, slot, "end");
+      }
       break;
     case OC_RECEIPT_NOTHING:
       break;
@@ -282,8 +366,11 @@ static bool has_work(const pool *pool) {
 }
 
 static void start_worker(pool *pool, slot *slot) {
-  int inherited[3 * OC_POOL_MAX_JOBS];
+  int inherited[3 * OC_POOL_MAX_JOBS + OC_POOL_MAX_PRIVATE];
   size_t count = 0;
+  for (size_t i = 0; i < pool->options->private_file_count && i < OC_POOL_MAX_PRIVATE; ++i) {
+    inherited[count++] = pool->options->private_files[i];
+  }
   for (uint32_t i = 0; i < pool->slot_count; ++i) {
     const oc_worker *other = &pool->slots[i].worker;
     if (pool->slots[i].state == SLOT_EMPTY) continue;
@@ -379,12 +466,6 @@ static bool wait_for_workers(pool *pool) {
   return true;
 }
 
-static bool is_cancelled(pool *pool) {
-  const oc_pool_events *events = pool->events;
-  if (!pool->cancelled && events->go_on) pool->cancelled = !events->go_on(events->context);
-  return pool->cancelled;
-}
-
 static bool step(pool *pool) {
   uint32_t live = 0;
   if (is_cancelled(pool)) return false;
@@ -400,8 +481,7 @@ static bool step(pool *pool) {
 
 static void stop_all(pool *pool) {
   for (uint32_t i = 0; i < pool->slot_count; ++i) {
-    if (pool->slots[i].state != SLOT_EMPTY) oc_worker_stop(&pool->slots[i].worker, NULL, 0);
-    pool->slots[i].state = SLOT_EMPTY;
+    if (pool->slots[i].state != SLOT_EMPTY) bury(pool, &pool->slots[i], 0, NULL);
   }
 }
 
@@ -436,8 +516,10 @@ int32_t oc_pool_run(const oc_pool_options *options, const oc_pool_events *events
   }
   struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
   sigaction(SIGPIPE, &ignore, &before);
+  oc_leftovers_begin(&pool.leftovers);
   while (step(&pool)) continue;
   stop_all(&pool);
+  oc_leftovers_finish(&pool.leftovers);
   sigaction(SIGPIPE, &before, NULL);
   if (pool.status == OPS_OK && !pool.refused && !pool.cancelled) report_rest(&pool);
   free(pool.slots);

@@ -12,6 +12,7 @@
 #include "runner/worker.h"
 
 #define OC_POOL_MAX_JOBS 256
+#define OC_POOL_MAX_PRIVATE 4
 #define OC_POOL_MAX_RETRIES 64         // repeated cases of one run
 #define OC_POOL_MAX_TIMEOUT_RETRIES 4  // of these, cases that hung
 
@@ -20,6 +21,8 @@ typedef struct oc_pool_options {
   double timeout;       // seconds for one case
   double open_timeout;  // seconds to open, and to close
   oc_worker_job job;
+  const int *private_files;  // descriptors of the harness that workers have no business with
+  size_t private_file_count;
 } oc_pool_options;
 
 // Called in the harness. `refused`: the first worker could not open the providers; nothing was
@@ -33,6 +36,8 @@ typedef struct oc_pool_events {
   // Asked several times a second. False: all workers are killed and the run ends, with no
   // result of what was not finished. NULL: true.
   bool (*go_on)(void *context);
+  // A worker hangs and is about to be killed. NULL: nobody wants to look at it.
+  void (*hang)(void *context, pid_t pid, uint32_t index);
 } oc_pool_events;
 
 // Runs `indices`; with none, opens and closes once. An error means that the harness itself

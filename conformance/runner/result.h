@@ -37,7 +37,8 @@ typedef enum oc_status { OC_STATUS_LIST(OC_STATUS_ITEM) OC_STATUS_COUNT } oc_sta
   X(OC_PHASE_COMPLETE, "complete") \
   X(OC_PHASE_COMPARE, "compare")   \
   X(OC_PHASE_DESTROY, "destroy")   \
-  X(OC_PHASE_CLOSE, "close")
+  X(OC_PHASE_CLOSE, "close")       \
+  X(OC_PHASE_EXIT, "exit")
 
 #define OC_PHASE_ITEM(constant, name) constant,
 typedef enum oc_phase { OC_PHASE_LIST(OC_PHASE_ITEM) OC_PHASE_COUNT } oc_phase;

@@ -2,6 +2,8 @@
 //
 // A worker: a forked process that opens the providers and runs one case after the other, so
 // that a provider that crashes, hangs or leaves costs the case it was given and nothing else.
+// Between it and the harness stands a keeper, a process that waits for the worker and ends as
+// it ended: what a provider does to its parent does not reach the harness.
 //
 // The harness writes case numbers to a pipe; the worker answers each with a message of fixed
 // size on another. The end of the first pipe means: close the providers and go.
@@ -68,7 +70,8 @@ typedef struct oc_message {
 #define OC_MESSAGE_MAGIC 0x4f434d31u
 
 typedef struct oc_worker {
-  pid_t pid;        // 0: none
+  pid_t pid;        // of the worker, 0: none
+  pid_t keeper;     // its parent, and the leader of its process group
   int to_worker;    // -1: closed
   int from_worker;  // non-blocking
   int log;          // a file that holds what the worker printed
@@ -95,10 +98,19 @@ typedef enum oc_receipt {
 // Reads what has arrived, without blocking.
 oc_receipt oc_worker_receive(oc_worker *worker, oc_message *out_message);
 
-// Kills the worker's process group, waits for it and frees everything. Writes how it ended:
-// "was killed by signal 11 (Segmentation fault)", "exited with status 3"; a process that was
-// already on its way out keeps its own reason. `text` may be NULL.
-void oc_worker_stop(oc_worker *worker, char *text, size_t size);
+// How a process ended.
+typedef struct oc_ending {
+  int32_t clean;   // 1: exit status 0
+  int32_t signal;  // that killed it, or 0
+  uint64_t peak;   // bytes of memory that it had at most
+  char text[100];  // "was killed by signal 11 (Segmentation fault)", "exited with status 3"
+} oc_ending;
+
+// Waits up to `patience` seconds for the worker to end by itself.
+void oc_worker_await(const oc_worker *worker, double patience);
+// Kills the worker's process group and frees everything. A process that had ended already keeps
+// its own reason. `out_ending` may be NULL.
+void oc_worker_stop(oc_worker *worker, oc_ending *out_ending);
 
 // The length of the log, and its text from `start` on, on one line, cut to `size`: the last
 // bytes, or the first ones.

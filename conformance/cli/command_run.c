@@ -105,10 +105,14 @@ static int32_t run_cases(oc_session *session, ops_error *error) {
                       .oracle = session->oracle_path,
                       .provider_dir = session->provider_dir};
   const double slow = options->timeout;
+  const int journal =
+      session->journaling.writer ? oc_journal_writer_file(session->journaling.writer) : -1;
   const oc_pool_options pool = {
       .jobs = options->jobs,
       .timeout = options->timeout,
       .open_timeout = slow > OC_LEAST_OPEN_TIMEOUT ? slow : OC_LEAST_OPEN_TIMEOUT,
+      .private_files = &journal,
+      .private_file_count = journal >= 0,
       .job = oc_job_worker(&job)};
   const oc_pool_events events = {.context = session,
                                  .hello = on_hello,

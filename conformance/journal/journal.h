@@ -128,6 +128,8 @@ int32_t oc_journal_writer_add(oc_journal_writer *writer, const oc_result *result
                               ops_error *error);
 // The run came to its end after `seconds`.
 int32_t oc_journal_writer_end(oc_journal_writer *writer, double seconds, ops_error *error);
+// The descriptor, which no other process has business with.
+int oc_journal_writer_file(const oc_journal_writer *writer);
 void oc_journal_writer_close(oc_journal_writer *writer);  // accepts NULL
 
 #endif  // OC_JOURNAL_JOURNAL_H_

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -331,22 +332,39 @@ static void test_mismatch(void **state) {
   assert_non_null(strstr(error.message, "options is '', expected 'a=1 b=2'"));
 }
 
+// What another process is told that opens the journal.
+static int32_t open_elsewhere(const char *path) {
+  int how = 0;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    oc_journal_writer *writer = NULL;
+    oc_journal *journal = NULL;
+    _exit(oc_journal_writer_open(path, &writer, &journal, NULL));
+  }
+  assert_int_equal(waitpid(pid, &how, 0), pid);
+  assert_true(WIFEXITED(how));
+  return WEXITSTATUS(how);
+}
+
 static void test_locked(void **state) {
   fixture *f = *state;
   ops_error error = OPS_ERROR_INIT;
-  oc_journal_writer *one = NULL, *two = NULL;
+  oc_journal_writer *writer = NULL;
   oc_journal *journal = NULL;
-  assert_int_equal(oc_journal_writer_open(f->path, &one, &journal, &error), OPS_OK);
-  oc_journal_destroy(journal);
-  assert_int_equal(oc_journal_writer_open(f->path, &two, &journal, &error),
-                   OPS_ERROR_PRECONDITION);
-  oc_journal_writer_close(one);
-  assert_int_equal(access(f->path, F_OK), -1);  // what was not begun leaves no file
-  assert_int_equal(oc_journal_writer_open(f->path, &two, &journal, &error), OPS_OK);
+  assert_int_equal(oc_journal_writer_open(f->path, &writer, &journal, &error), OPS_OK);
   assert_int_equal(journal->runs, 0);
   oc_journal_destroy(journal);
-  oc_journal_writer_close(two);
-  assert_int_equal(oc_journal_writer_open(f->folder, &two, &journal, &error), OPS_ERROR_IO);
+  assert_int_equal(open_elsewhere(f->path), OPS_ERROR_PRECONDITION);
+  oc_journal_writer_begin(writer, &f->header, &f->cases, f->indices, CASES, &error);
+  assert_int_equal(open_elsewhere(f->path), OPS_ERROR_PRECONDITION);
+  oc_journal_writer_close(writer);
+  assert_int_equal(open_elsewhere(f->path), OPS_OK);
+  unlink(f->path);
+  assert_int_equal(oc_journal_writer_open(f->path, &writer, &journal, &error), OPS_OK);
+  oc_journal_destroy(journal);
+  oc_journal_writer_close(writer);
+  assert_int_equal(access(f->path, F_OK), -1);  // what was not begun leaves no file
+  assert_int_equal(oc_journal_writer_open(f->folder, &writer, &journal, &error), OPS_ERROR_IO);
 }
 
 // What was not run may be run later; what has a result may not have another.

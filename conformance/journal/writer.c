@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,7 +56,8 @@ static int32_t lock(const oc_journal_writer *writer, ops_error *error) {
   if (fstat(writer->fd, &about) != 0 || !S_ISREG(about.st_mode)) {
     return ops_error_set(error, OPS_ERROR_IO, "the journal '%s' is not a file", writer->path);
   }
-  if (flock(writer->fd, LOCK_EX | LOCK_NB) == 0) return OPS_OK;
+  struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (fcntl(writer->fd, F_SETLK, &whole) == 0) return OPS_OK;
   return ops_error_set(error, OPS_ERROR_PRECONDITION,
                        "the journal '%s' is being written by another process; wait for it, or "
                        "name another journal",
@@ -72,8 +72,12 @@ static int32_t open_file(oc_journal_writer *writer, const char *path, oc_journal
   writer->created = writer->fd >= 0;
   if (writer->fd < 0 && errno == EEXIST) writer->fd = open(path, O_RDWR | O_CLOEXEC);
   if (writer->fd < 0) return io_error(writer, "written", error);
+  // A lock of the process, which no process it forks shares: what a provider leaves behind when
+  // the harness is killed does not keep the journal locked. Reading the file ends it
+  // (fcntl(2)).
   OPS_RETURN_IF_ERROR(lock(writer, error));
-  return oc_journal_read(path, out_journal, error);
+  OPS_RETURN_IF_ERROR(oc_journal_read(path, out_journal, error));
+  return lock(writer, error);
 }
 
 int32_t oc_journal_writer_open(const char *path, oc_journal_writer **out_writer,
@@ -96,6 +100,10 @@ int32_t oc_journal_writer_open(const char *path, oc_journal_writer **out_writer,
   *out_writer = writer;
   *out_journal = read;
   return OPS_OK;
+}
+
+int oc_journal_writer_file(const oc_journal_writer *writer) {
+  return writer->fd;
 }
 
 void oc_journal_writer_close(oc_journal_writer *writer) {

@@ -13,17 +13,21 @@
 #define PHILOX_W1 0xbb67ae85u
 
 void oc_random_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out_block[4]) {
-  uint32_t c[4] = {counter[0], counter[1], counter[2], counter[3]};
+  uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
   uint32_t k0 = key[0], k1 = key[1];
   for (int round = 0; round < PHILOX_ROUNDS; ++round) {
-    const uint64_t p0 = (uint64_t)PHILOX_M0 * c[0], p1 = (uint64_t)PHILOX_M1 * c[2];
-    const uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ c[1] ^ k0, (uint32_t)p1,
-                              (uint32_t)(p0 >> 32) ^ c[3] ^ k1, (uint32_t)p0};
-    memcpy(c, next, sizeof c);
+    const uint64_t p0 = (uint64_t)PHILOX_M0 * c0, p1 = (uint64_t)PHILOX_M1 * c2;
+    c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+    c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+    c1 = (uint32_t)p1;
+    c3 = (uint32_t)p0;
     k0 += PHILOX_W0;
     k1 += PHILOX_W1;
   }
-  memcpy(out_block, c, sizeof c);
+  out_block[0] = c0;
+  out_block[1] = c1;
+  out_block[2] = c2;
+  out_block[3] = c3;
 }
 
 uint64_t oc_random_hash(const void *data, size_t size) {

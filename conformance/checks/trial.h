@@ -99,6 +99,7 @@ typedef struct oc_trial {
   oc_run_kind run;
   oc_chain chain;
   oc_array got[OC_RUN_COUNT][OC_NODE_MAX_OUTPUTS];
+  uint64_t first_flags;                 // of the definition that the first run was of
   oc_array early[OC_NODE_MAX_OUTPUTS];  // of the first run, as they were at the completion
 } oc_trial;
 

@@ -5,6 +5,7 @@
 // meet make the case untrusted.
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cases/element.h"
 #include "checks/chained.h"
@@ -27,6 +28,9 @@ static int32_t judge_output(const oc_trial *trial, size_t index, oc_comparison *
         input.special.denormal_any || precision->denormal == OC_DENORMAL_PROFILE;
   }
   if (trial->chain.count && index == 0) oc_chained_limits(trial, &input);
+  // What would pass besides depends on the expected values alone: asked once, with the first
+  // run.
+  if (trial->run != OC_RUN_FIRST) input.trivial = true;
   return oc_compare(&input, comparison, error);
 }
 
@@ -100,11 +104,23 @@ static bool check_real_shape(oc_trial *trial, size_t index) {
                       oc_run_name(trial->run), index, want, have);
 }
 
+// Bits that have been judged once for this trial and by the same rules need not be judged
+// again.
+static bool judged_before(const oc_trial *trial, size_t index) {
+  const oc_array *first = &trial->got[OC_RUN_FIRST][index];
+  const oc_array *got = &trial->got[trial->run][index];
+  return trial->run != OC_RUN_FIRST && trial->chain.count == 0 && first->present &&
+         trial->kernel.def->flags == trial->first_flags && first->bytes == got->bytes &&
+         memcmp(first->data, got->data, got->bytes) == 0;
+}
+
 bool oc_check_values(oc_trial *trial) {
+  if (trial->run == OC_RUN_FIRST) trial->first_flags = trial->kernel.def->flags;
   for (size_t i = 0; i < trial->expected.count; ++i) {
     ops_error error = OPS_ERROR_INIT;
     oc_comparison comparison;
     if (!check_real_shape(trial, i)) return false;
+    if (judged_before(trial, i)) continue;
     const int32_t status = judge_output(trial, i, &comparison, &error);
     if (status != OPS_OK) {
       return oc_trial_end(trial, OC_STATUS_NOT_RUN, OC_CHECK_HARNESS,

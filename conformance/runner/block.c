@@ -105,6 +105,7 @@ int32_t oc_block_init(oc_block *block, oc_target *target, const oc_block_spec *s
 }
 
 void oc_block_finish(oc_block *block) {
+  if (!block->target) return;  // zeroed: not even touched
   if (block->memory) {
     block->target->provider->memory->free(block->target->device, block->memory_kind,
                                           block->memory);

@@ -65,7 +65,8 @@ int32_t oc_guard_init(oc_guard *guard, uint64_t size, uint64_t alignment, uint64
     guard->map = NULL;
     return status;
   }
-  memset(guard->pages, SLACK_BYTE, pages);
+  memset(guard->pages, SLACK_BYTE, at - front);
+  memset(guard->data + size, SLACK_BYTE, rear - at - size);
   guard->next = live_guards;
   live_guards = guard;
   return OPS_OK;

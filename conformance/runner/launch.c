@@ -191,9 +191,11 @@ static int32_t init_workspace(oc_launch *launch, ops_error *error) {
 
 int32_t oc_launch_init(oc_launch *launch, oc_kernel *kernel, oc_place place,
                        const ops_alias *alias, ops_error *error) {
-  memset(launch, 0, sizeof *launch);
   launch->kernel = kernel;
   launch->place = place;
+  launch->poison = 0;
+  launch->enqueued = false;
+  launch->allocated = 0;
   launch->alias_input = alias ? alias->input : -1;
   launch->alias_output = alias ? alias->output : -1;
   int32_t status = init_inputs(launch, error);

@@ -34,6 +34,7 @@ typedef struct oc_launch {
   int32_t alias_output;
 } oc_launch;
 
+// `launch` is zeroed or finished: it is large, and only what the kernel needs of it is touched.
 // `alias` is NULL or the one pair that prepare was told of. Must not move until finish.
 int32_t oc_launch_init(oc_launch *launch, oc_kernel *kernel, oc_place place,
                        const ops_alias *alias, ops_error *error);

@@ -15,6 +15,7 @@
 #include "bake/folder.h"
 #include "cases/element.h"
 #include "checks/check.h"
+#include "checks/decided.h"
 #include "checks/expected.h"
 #include "checks/limits.h"
 #include "ops_support/error.h"
@@ -85,6 +86,9 @@ static int32_t write_outputs(const baker *job, ops_error *error) {
         write_tensor(job, "output", i, output_name(job, i), &job->expected.outputs[i], error));
     OPS_RETURN_IF_ERROR(write_doubles(job, "magnitude", i, job->expected.magnitude[i], error));
     OPS_RETURN_IF_ERROR(write_doubles(job, "wide", i, job->expected.wide[i], error));
+    OPS_RETURN_IF_ERROR(write_doubles(job, "deviation", i, job->expected.deviation[i], error));
+    OPS_RETURN_IF_ERROR(write_doubles(job, "lower", i, job->expected.lower[i], error));
+    OPS_RETURN_IF_ERROR(write_doubles(job, "upper", i, job->expected.upper[i], error));
   }
   return OPS_OK;
 }
@@ -126,7 +130,8 @@ static bool add_limits(cJSON *list, const char *name, const oc_compare_input *li
   return add_text(to, "name", name) && add_text(to, "type", oc_element_name(limits->type)) &&
          add_text(to, "accumulate", oc_element_name(limits->accumulate)) &&
          add_number(to, "ulp", limits->ulp) && add_number(to, "absolute", limits->absolute) &&
-         add_number(to, "k", limits->k) && add_flag(to, "exact", limits->exact) &&
+         add_number(to, "k", limits->k) && add_number(to, "cap", limits->cap) &&
+         add_flag(to, "exact", limits->exact) &&
          add_flag(to, "random_fill", limits->random_fill) &&
          add_flag(to, "nan_any", special->nan_any) &&
          add_flag(to, "infinity_any", special->infinity_any) &&
@@ -196,7 +201,7 @@ static int32_t write_case(baker *job, const char *folder, ops_error *error) {
 
 static void bake(baker *job, const char *folder, oc_result *result) {
   ops_error error = OPS_ERROR_INIT;
-  int32_t status = oc_inputs_init(&job->inputs, job->item, &error);
+  int32_t status = oc_decided_inputs(&job->inputs, job->bench, job->item, &error);
   if (status == OPS_OK && !job->item->error) {
     status = oc_expected_init(&job->expected, job->bench, job->item, &job->inputs, &error);
     if (status != OPS_OK) {

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "checks/check.h"
+#include "checks/decided.h"
 #include "checks/expected.h"
 #include "checks/side.h"
 #include "ops_support/error.h"
@@ -248,8 +249,9 @@ static int32_t init_lane(oc_trial *trial, lane *lane, int32_t number, bool *out_
   own->result = trial->result;
   own->item = &lane->item;
   own->run = OC_RUN_CONCURRENT;
-  OPS_RETURN_IF_ERROR(number > 0 ? oc_inputs_init(&own->inputs, &lane->item, error)
-                                 : oc_inputs_copy(&own->inputs, &trial->inputs, error));
+  OPS_RETURN_IF_ERROR(number > 0
+                          ? oc_decided_inputs(&own->inputs, trial->bench, &lane->item, error)
+                          : oc_inputs_copy(&own->inputs, &trial->inputs, error));
   return number > 0 ? oc_side_draw_inputs(trial, &own->inputs, out_differ, error) : OPS_OK;
 }
 

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/laws.h"
 #include "checks/oracle.h"
 #include "checks/shaken.h"
+#include "checks/ties.h"
 #include "ops_support/error.h"
 
 uint64_t oc_expected_constants(const oc_case *item, const oc_inputs *inputs) {
@@ -49,11 +51,22 @@ static int32_t ask_dot(oc_expected *expected, const oc_question *plain, ops_erro
   return oc_oracle_run_wide(&wide, expected->magnitude, error);
 }
 
+// Index: a copy of the input whose elements the results name.
+static int32_t take_named(oc_expected *expected, const oc_question *plain, ops_error *error) {
+  const int32_t of = plain->item->contract->judging.of;
+  for (size_t i = 0; i < plain->inputs->count && of >= 0; ++i) {
+    if (plain->inputs->params[i] != of || !plain->inputs->items[i].present) continue;
+    return oc_array_copy(&expected->named, &plain->inputs->items[i], error);
+  }
+  return OPS_OK;
+}
+
 typedef int32_t (*ask_fn)(oc_expected *expected, const oc_question *plain, ops_error *error);
 
 static const ask_fn kBesides[OC_JUDGE_COUNT] = {
-    [OC_JUDGE_DOT] = ask_dot,
-    [OC_JUDGE_CONDITIONED] = oc_shaken_ask,
+    [OC_JUDGE_DOT] = ask_dot,           [OC_JUDGE_CONDITIONED] = oc_shaken_ask,
+    [OC_JUDGE_QUANTISED] = oc_ties_ask, [OC_JUDGE_RANDOM] = oc_laws_resolve,
+    [OC_JUDGE_INDEX] = take_named,
 };
 
 // ---- Entry ----------------------------------------------------------------------------------
@@ -86,6 +99,10 @@ void oc_expected_finish(oc_expected *expected) {
     free(expected->magnitude[i]);
     free(expected->wide[i]);
     free(expected->deviation[i]);
+    free(expected->lower[i]);
+    free(expected->upper[i]);
+    free(expected->law_numbers[i]);
   }
+  oc_array_finish(&expected->named);
   memset(expected, 0, sizeof *expected);
 }

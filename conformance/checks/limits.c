@@ -32,6 +32,42 @@ static int32_t evaluate_all(oc_compare_input *input, const oc_case *item,
   return oc_expr_eval_bool(item->row->trivial, env, &input->trivial, error);
 }
 
+// The lines of an array along `axis`; none where it has no such axis.
+static oc_line line_of(const oc_array *array, int64_t axis) {
+  oc_line line = {1, 0};
+  if (axis < 0) axis += array->rank;
+  if (axis < 0 || axis >= array->rank || array->count == 0) return line;
+  for (int32_t i = (int32_t)axis + 1; i < array->rank; ++i) line.step *= (size_t)array->dims[i];
+  line.length = (size_t)array->dims[axis];
+  return line;
+}
+
+// Judge index: along which axis results are ordered, and what they name.
+static int32_t find_lines(oc_compare_input *input, const oc_case *item,
+                          const oc_expected *expected, const oc_expr_env *env, size_t output,
+                          ops_error *error) {
+  const oc_judging *judging = &item->contract->judging;
+  const oc_array *named = &expected->named;
+  int64_t axis = 0;
+  if (item->row->judge != OC_JUDGE_INDEX || !judging->axis) return OPS_OK;
+  OPS_RETURN_IF_ERROR(oc_expr_eval_int(judging->axis, env, &axis, error));
+  if (judging->unordered) {
+    OPS_RETURN_IF_ERROR(oc_expr_eval_bool(judging->unordered, env, &input->unordered, error));
+  }
+  if (named->present) {
+    input->named.type = named->type;
+    input->named.data = named->data;
+    input->named.line = line_of(named, axis);
+    // A reduced axis leaves one result per line, whether or not its dimension is kept.
+    const oc_array *result = &expected->outputs[output];
+    input->line = named->rank != result->rank ? (oc_line){input->named.line.step, 1}
+                                              : line_of(result, axis);
+    return OPS_OK;
+  }
+  input->line = line_of(&expected->outputs[output], axis);
+  return OPS_OK;
+}
+
 int32_t oc_limits_of(oc_compare_input *out_input, const oc_case *item,
                      const oc_expected *expected, oc_profile_id profile, size_t output,
                      ops_error *error) {
@@ -60,5 +96,9 @@ int32_t oc_limits_of(oc_compare_input *out_input, const oc_case *item,
       .exact = exact_wanted(item),
       .random_fill = item->fill == OC_FILL_UNIFORM || item->fill == OC_FILL_NORMAL,
   };
+  out_input->lower = expected->lower[output];
+  out_input->upper = expected->lower[output] ? expected->upper[output] : NULL;
+  if (expected->has_law[output]) out_input->law = &expected->laws[output];
+  OPS_RETURN_IF_ERROR(find_lines(out_input, item, expected, &env, output, error));
   return evaluate_all(out_input, item, &env, profile, error);
 }

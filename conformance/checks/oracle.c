@@ -133,3 +133,12 @@ int32_t oc_oracle_run_wide(const oc_question *question, double **out_doubles,
   free(copies);
   return status;
 }
+
+int32_t oc_oracle_open(oc_target *out_target, const oc_target *oracle, const char *what,
+                       const ops_key_value *options, uint64_t count, ops_error *error) {
+  const oc_target_options open = {
+      .name = ops_library_path(oracle->library), .options = options, .option_count = count};
+  if (oc_target_open(out_target, &open, error) == OPS_OK) return OPS_OK;
+  ops_error_prefix(error, "%s opens the oracle with options of its own", what);
+  return OPS_ERROR_UNSUPPORTED;
+}

@@ -26,4 +26,9 @@ int32_t oc_oracle_run(const oc_question *question, oc_array *outputs, ops_error 
 // The outputs as doubles, one new array each, which the caller frees also where it fails.
 int32_t oc_oracle_run_wide(const oc_question *question, double **out_doubles, ops_error *error);
 
+// Opens the oracle's library once more with instance options. UNSUPPORTED: it does not take
+// them; `what` says in the message who asked.
+int32_t oc_oracle_open(oc_target *out_target, const oc_target *oracle, const char *what,
+                       const ops_key_value *options, uint64_t count, ops_error *error);
+
 #endif  // OC_CHECKS_ORACLE_H_

@@ -32,14 +32,8 @@ static int32_t open_shaken(oc_target *shaken, const oc_target *oracle, int run, 
   const char *name = oc_element_name(type);
   const ops_key_value pairs[] = {{OPS_STR("perturb"), {seed, (uint64_t)size}},
                                  {OPS_STR("perturb_to"), {name, strlen(name)}}};
-  const oc_target_options options = {.name = ops_library_path(oracle->library),
-                                     .options = pairs,
-                                     .option_count = sizeof pairs / sizeof *pairs};
-  const int32_t status = oc_target_open(shaken, &options, error);
-  if (status == OPS_OK) return OPS_OK;
-  ops_error_prefix(error,
-                   "the judge `conditioned` opens the oracle with perturb and perturb_to");
-  return OPS_ERROR_UNSUPPORTED;
+  return oc_oracle_open(shaken, oracle, "the judge `conditioned`", pairs,
+                        sizeof pairs / sizeof *pairs, error);
 }
 
 static void note_run(oc_expected *expected, double **shaken) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "checks/check.h"
+#include "checks/decided.h"
 #include "checks/expected.h"
 #include "ops_support/error.h"
 
@@ -134,7 +135,7 @@ bool oc_side_draw(oc_side *side, bool *out_differ) {
   oc_case *item = copy_case(side, OTHER_SEED);
   *out_differ = false;
   if (!item) return untrusted(side, &error);
-  int32_t status = oc_inputs_init(&inputs, item, &error);
+  int32_t status = oc_decided_inputs(&inputs, side->trial->bench, item, &error);
   if (status == OPS_OK) status = oc_side_draw_inputs(side->trial, &inputs, out_differ, &error);
   if (status != OPS_OK || !*out_differ) {
     oc_inputs_finish(&inputs);

@@ -10,6 +10,7 @@
 
 #include "checks/chained.h"
 #include "checks/check.h"
+#include "checks/decided.h"
 #include "checks/error_case.h"
 #include "checks/expected.h"
 #include "checks/grouped.h"
@@ -388,13 +389,18 @@ static void run_trial(oc_bench *bench, uint32_t index, judge_fn judge, oc_result
   trial->bench = bench;
   trial->item = &bench->cases->items[index];
   trial->result = result;
+  int32_t drawn;
   const int32_t renewed = oc_target_renew_streams(&bench->candidate, &error);
   if (renewed != OPS_OK) {
     oc_result_end(result, OC_STATUS_FAIL, OC_CHECK_STATUS,
                   "creating a stream in place of one that had failed ends with %s: %.500s",
                   ops_status_name(renewed), error.message);
-  } else if (oc_inputs_init(&trial->inputs, trial->item, &error) != OPS_OK) {
-    harness_failed(trial, &error);
+  } else if ((drawn = oc_decided_inputs(&trial->inputs, bench, trial->item, &error)) !=
+             OPS_OK) {
+    if (drawn != OPS_ERROR_PRECONDITION) harness_failed(trial, &error);
+    if (drawn == OPS_ERROR_PRECONDITION) {
+      oc_result_end(result, OC_STATUS_UNTRUSTED, OC_CHECK_ORACLE, "%.600s", error.message);
+    }
   } else {
     oc_inputs_print(trial->item, result->inputs, sizeof result->inputs);
     judge(trial);

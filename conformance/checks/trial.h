@@ -33,6 +33,12 @@ typedef struct oc_expected {
   double *magnitude[OC_NODE_MAX_OUTPUTS];  // judge dot: b per element, else NULL
   double *wide[OC_NODE_MAX_OUTPUTS];       // judge dot: unrounded values, or NULL
   double *deviation[OC_NODE_MAX_OUTPUTS];  // judge conditioned, else NULL
+  double *lower[OC_NODE_MAX_OUTPUTS];  // judge quantised: both ways to decide a tie, or NULL
+  double *upper[OC_NODE_MAX_OUTPUTS];
+  oc_random_law laws[OC_NODE_MAX_OUTPUTS];  // judge random
+  bool has_law[OC_NODE_MAX_OUTPUTS];
+  double *law_numbers[OC_NODE_MAX_OUTPUTS];  // what laws[i].of points to
+  oc_array named;                            // judge index: the input whose elements are named
 } oc_expected;
 
 // The runs of one case, in this order.

@@ -10,25 +10,33 @@
 
 #include "compare/judge.h"
 
-static const double *magnitude_of(const oc_compare_input *input) {
+static const void *magnitude_of(const oc_compare_input *input) {
   return input->magnitude;
 }
 
-static const double *interval_of(const oc_compare_input *input) {
+static const void *interval_of(const oc_compare_input *input) {
   return input->lower ? input->upper : NULL;
 }
 
-static const double *deviation_of(const oc_compare_input *input) {
+static const void *law_of(const oc_compare_input *input) {
+  return input->law;
+}
+
+static const void *deviation_of(const oc_compare_input *input) {
   return input->deviation;
 }
 
 static const oc_judge_row judges[OC_JUDGE_COUNT] = {
-    [OC_JUDGE_EXACT] = {oc_judge_exact, true, true, NULL, NULL},
-    [OC_JUDGE_INDEX] = {oc_judge_exact, false, true, NULL, NULL},
-    [OC_JUDGE_ULP] = {oc_judge_ulp, true, false, NULL, NULL},
-    [OC_JUDGE_DOT] = {oc_judge_dot, true, false, magnitude_of, "magnitudes"},
-    [OC_JUDGE_CONDITIONED] = {oc_judge_conditioned, true, false, deviation_of, "deviations"},
-    [OC_JUDGE_FUSED] = {oc_judge_fused, true, false, interval_of, "intervals"},
+    [OC_JUDGE_EXACT] = {oc_judge_exact, true, true, NULL, NULL, false},
+    [OC_JUDGE_INDEX] = {oc_judge_index, true, true, NULL, NULL, false},
+    [OC_JUDGE_ULP] = {oc_judge_ulp, true, false, NULL, NULL, false},
+    [OC_JUDGE_DOT] = {oc_judge_dot, true, false, magnitude_of, "magnitudes", false},
+    [OC_JUDGE_QUANTISED] = {oc_judge_quantised, false, true, NULL, NULL, false},
+    [OC_JUDGE_DECISION] = {oc_judge_decision, true, true, NULL, NULL, false},
+    [OC_JUDGE_CONDITIONED] = {oc_judge_conditioned, true, false, deviation_of, "deviations",
+                              false},
+    [OC_JUDGE_RANDOM] = {oc_judge_random, true, true, law_of, "laws", true},
+    [OC_JUDGE_FUSED] = {oc_judge_fused, true, false, interval_of, "intervals", false},
 };
 
 void oc_judge_note(oc_comparison *out, size_t index, double error, double limit) {
@@ -68,10 +76,12 @@ oc_special oc_judge_classes(const oc_compare_input *input, uint64_t expected, ui
   return OC_SPECIAL_VALUES;
 }
 
-// Integers and exact-integer fills are judged by equality whatever the contract's judge.
+// Integers and exact-integer fills are judged by equality whatever the contract's judge; a
+// scale beside quantised results by its ULP.
 static const oc_judge_row *choose(const oc_compare_input *input) {
   const bool floating = oc_number_format(input->type) != NULL;
   const oc_judge_row *row = &judges[input->judge];
+  if (input->judge == OC_JUDGE_QUANTISED && floating) return &judges[OC_JUDGE_ULP];
   if (input->exact || (row->judge && !row->integer && !floating))
     return &judges[OC_JUDGE_EXACT];
   return row;
@@ -116,10 +126,11 @@ static void all_shifted(const oc_compare_input *input, void *got) {
 static const struct {
   const char *name;
   candidate_fn make;
+  bool permutes;
 } candidates[] = {
-    {"zeros", all_zeros},
-    {"the mean of the expected values", all_mean},
-    {"a permutation of the expected values", all_shifted},
+    {"zeros", all_zeros, false},
+    {"the mean of the expected values", all_mean, false},
+    {"a permutation of the expected values", all_shifted, true},
 };
 
 static int32_t guard(const oc_judge_row *row, const oc_compare_input *input, oc_comparison *out,
@@ -132,6 +143,7 @@ static int32_t guard(const oc_judge_row *row, const oc_compare_input *input, oc_
   oc_compare_input probe = *input;
   probe.got = got;
   for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); ++i) {
+    if (candidates[i].permutes && row->permutes) continue;
     candidates[i].make(input, got);
     if (judge(row, &probe).verdict != OC_MATCH) continue;
     out->verdict = OC_UNTRUSTED;
@@ -146,8 +158,7 @@ static int32_t check(const oc_compare_input *input, const oc_judge_row *row, ops
   const bool floating = oc_number_format(input->type) != NULL;
   const bool integer = oc_number_is_integer(input->type) || input->type == OPS_TYPE_BOOL;
   if (!row->judge) {
-    return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                         "there is no judge \"%s\" yet; judges: exact, index, ulp, dot",
+    return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "there is no judge \"%s\"",
                          oc_judge_name(input->judge));
   }
   if (!(floating && row->floating) && !(integer && row->integer)) {

@@ -29,6 +29,24 @@ oc_special_rules oc_special_resolve(oc_profile_id profile, const oc_precision *p
 // larger ones.
 #define OC_GUARD_MIN_COUNT 8
 
+// A line of elements: `length` of them, `step` apart; lines follow one another in blocks of
+// step * length elements.
+typedef struct oc_line {
+  size_t step;
+  size_t length;  // 0: there are no lines
+} oc_line;
+
+// A law of the contract, evaluated for a case.
+typedef struct oc_random_law {
+  oc_law_kind kind;
+  double a, b;   // uniform: low and high; normal: mean and deviation
+  double share;  // dropped, kept: the share that is not kept
+  const double
+      *of;       // bernoulli, dropped: one per result; categorical: rows of `classes` logits
+  size_t count;  // of `of`
+  size_t classes;
+} oc_random_law;
+
 typedef struct oc_compare_input {
   oc_judge judge;
   int32_t type;        // element type of the result
@@ -43,8 +61,16 @@ typedef struct oc_compare_input {
   double k;                 // dot: products per result
   const double *deviation;  // conditioned: the oracle's own largest, per result
   double cap;               // conditioned: what 4 deviations may not exceed
-  const double *lower;      // fused: the interval of each result
+  const double *lower;  // fused: the interval of each result; quantised, or NULL: of each tie
   const double *upper;
+  bool unordered;  // index: the results of each line come in any order
+  oc_line line;    // index
+  struct {
+    int32_t type;
+    const void *data;  // NULL: unknown
+    oc_line line;
+  } named;                   // index: the tensor whose elements results name, along its lines
+  const oc_random_law *law;  // random
   oc_special_rules special;
   bool exact;        // results must be equal whatever the judge (exact-integer fills)
   bool random_fill;  // dot: the bias of the errors is judged too

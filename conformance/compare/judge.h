@@ -15,13 +15,18 @@ typedef struct oc_judge_row {
   bool floating;      // judges floating types
   bool integer;       // judges integers and bool
   // What it needs besides, and its name for people; NULL: nothing.
-  const double *(*needs)(const oc_compare_input *input);
+  const void *(*needs)(const oc_compare_input *input);
   const char *needed;
+  bool permutes;  // a permutation of right results is right
 } oc_judge_row;
 
 void oc_judge_exact(const oc_compare_input *input, oc_comparison *out);
 void oc_judge_ulp(const oc_compare_input *input, oc_comparison *out);
 void oc_judge_dot(const oc_compare_input *input, oc_comparison *out);
+void oc_judge_quantised(const oc_compare_input *input, oc_comparison *out);
+void oc_judge_index(const oc_compare_input *input, oc_comparison *out);
+void oc_judge_decision(const oc_compare_input *input, oc_comparison *out);
+void oc_judge_random(const oc_compare_input *input, oc_comparison *out);
 void oc_judge_fused(const oc_compare_input *input, oc_comparison *out);
 void oc_judge_conditioned(const oc_compare_input *input, oc_comparison *out);
 

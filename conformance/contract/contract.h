@@ -158,6 +158,15 @@ typedef struct oc_position {
   X(OC_INVARIANT_SUM_ALONG, "sum_along")     \
   X(OC_INVARIANT_REARRANGES, "rearranges")
 
+// What the results of a random operator are distributed as: contracts/schema/format.md.
+#define OC_LAW_LIST(X)                 \
+  X(OC_LAW_UNIFORM, "uniform")         \
+  X(OC_LAW_NORMAL, "normal")           \
+  X(OC_LAW_BERNOULLI, "bernoulli")     \
+  X(OC_LAW_CATEGORICAL, "categorical") \
+  X(OC_LAW_DROPPED, "dropped")         \
+  X(OC_LAW_KEPT, "kept")
+
 #define OC_ENUM_ITEM(constant, name) constant,
 typedef enum oc_kind { OC_KIND_LIST(OC_ENUM_ITEM) OC_KIND_COUNT } oc_kind;
 typedef enum oc_judge { OC_JUDGE_LIST(OC_ENUM_ITEM) OC_JUDGE_COUNT } oc_judge;
@@ -174,6 +183,7 @@ typedef enum oc_nan { OC_NAN_LIST(OC_ENUM_ITEM) } oc_nan;
 typedef enum oc_infinity { OC_INFINITY_LIST(OC_ENUM_ITEM) } oc_infinity;
 typedef enum oc_signed_zero { OC_SIGNED_ZERO_LIST(OC_ENUM_ITEM) } oc_signed_zero;
 typedef enum oc_denormal { OC_DENORMAL_LIST(OC_ENUM_ITEM) } oc_denormal;
+typedef enum oc_law_kind { OC_LAW_LIST(OC_ENUM_ITEM) } oc_law_kind;
 typedef enum oc_invariant_check { OC_INVARIANT_LIST(OC_ENUM_ITEM) } oc_invariant_check;
 
 // A constant: the value of an attribute, or the contents of an input.
@@ -326,6 +336,26 @@ typedef struct oc_invariant {
   uint32_t input;         // rearranges: the output holds exactly the elements of this input
 } oc_invariant;
 
+// The distribution of one output.
+typedef struct oc_law {
+  uint32_t output;
+  oc_law_kind kind;
+  const oc_expr *a;  // uniform: low; normal: mean
+  const oc_expr *b;  // uniform: high; normal: deviation
+  int32_t of;        // input: probabilities, logits, or what is dropped from; -1: none
+  int32_t share;     // input with the share that is dropped; -1: one half
+} oc_law;
+
+// What judges need to know beside tolerances.
+typedef struct oc_judging {
+  uint64_t decided_by;       // decision: bit i, input i decides; near a threshold it is redrawn
+  const oc_expr *unordered;  // index: whether the order along `axis` is free; NULL: it is not
+  const oc_expr *axis;       // index: along which results are ordered
+  int32_t of;                // index: the input whose elements results name along `axis`; or -1
+  const oc_law *laws;        // random
+  size_t law_count;
+} oc_judging;
+
 typedef struct oc_inplace {
   uint32_t input;
   uint32_t output;
@@ -413,6 +443,7 @@ typedef struct oc_contract {
   oc_execution execution;
   oc_scheduling scheduling;
   oc_precision precision;
+  oc_judging judging;
 
   const oc_row *rows;
   size_t row_count;

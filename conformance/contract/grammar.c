@@ -52,6 +52,8 @@ static const oc_field contract_fields[] = {
      &oc_grammar_scheduling, "how a host may schedule it"},
     {"precision", "precision", false, oc_read_nested, CONTRACT(precision),
      &oc_grammar_precision, "how near a result must be"},
+    {"judging", "judging", false, oc_read_nested, CONTRACT(judging), &oc_grammar_judging,
+     "what the judge needs to know besides"},
     {"cases", "cases", true, oc_read_cases, 0, NULL, "what is tried"},
     {"performance", "list of performance", false, oc_read_performance, 0, NULL,
      "what is measured"},
@@ -67,6 +69,7 @@ static void set_defaults(oc_contract *contract) {
   contract->execution.determinism = OC_DETERMINISM_RUN;
   contract->scheduling.dynamic_shape = OC_DYNAMIC_DYNAMIC;
   contract->scheduling.prepares = 1;
+  contract->judging.of = -1;
   for (int i = 0; i < OPS_TYPE_COUNT; ++i) contract->precision.accumulate[i] = i;
 }
 
@@ -83,7 +86,7 @@ extern const oc_grammar oc_grammar_semantic, oc_grammar_input, oc_grammar_output
     oc_grammar_attribute, oc_grammar_constraint, oc_grammar_broken, oc_grammar_invariant,
     oc_grammar_tolerance, oc_grammar_profiles, oc_grammar_special, oc_grammar_cases,
     oc_grammar_row, oc_grammar_error, oc_grammar_stages, oc_grammar_regress, oc_grammar_budget,
-    oc_grammar_performance, oc_grammar_record, oc_grammar_provider;
+    oc_grammar_performance, oc_grammar_record, oc_grammar_provider, oc_grammar_law;
 
 void oc_grammar_print_tables(FILE *stream, const oc_grammar *const *tables, size_t count) {
   fprintf(stream, "Printed from the tables that read these files; a test compares the two.\n");
@@ -101,14 +104,15 @@ void oc_grammar_print_tables(FILE *stream, const oc_grammar *const *tables, size
 
 void oc_grammar_print(FILE *stream) {
   static const oc_grammar *const all[] = {
-      &oc_grammar_contract,    &oc_grammar_opset,      &oc_grammar_semantic,
-      &oc_grammar_input,       &oc_grammar_output,     &oc_grammar_attribute,
-      &oc_grammar_constraint,  &oc_grammar_broken,     &oc_grammar_invariant,
-      &oc_grammar_execution,   &oc_grammar_scheduling, &oc_grammar_precision,
-      &oc_grammar_profiles,    &oc_grammar_tolerance,  &oc_grammar_special,
-      &oc_grammar_cases,       &oc_grammar_row,        &oc_grammar_error,
-      &oc_grammar_performance, &oc_grammar_stages,     &oc_grammar_regress,
-      &oc_grammar_budget,      &oc_grammar_record,     &oc_grammar_provider,
+      &oc_grammar_contract,   &oc_grammar_opset,      &oc_grammar_semantic,
+      &oc_grammar_input,      &oc_grammar_output,     &oc_grammar_attribute,
+      &oc_grammar_constraint, &oc_grammar_broken,     &oc_grammar_invariant,
+      &oc_grammar_execution,  &oc_grammar_scheduling, &oc_grammar_precision,
+      &oc_grammar_profiles,   &oc_grammar_tolerance,  &oc_grammar_special,
+      &oc_grammar_judging,    &oc_grammar_law,        &oc_grammar_cases,
+      &oc_grammar_row,        &oc_grammar_error,      &oc_grammar_performance,
+      &oc_grammar_stages,     &oc_grammar_regress,    &oc_grammar_budget,
+      &oc_grammar_record,     &oc_grammar_provider,
   };
   fprintf(stream, "# The keys of a contract, format %d\n\n", OC_CONTRACT_FORMAT);
   oc_grammar_print_tables(stream, all, sizeof(all) / sizeof(all[0]));

@@ -61,7 +61,7 @@ typedef struct oc_words {
 extern const oc_words oc_words_kind, oc_words_judge, oc_words_fill, oc_words_profile,
     oc_words_attr, oc_words_class, oc_words_determinism, oc_words_strides, oc_words_threads,
     oc_words_async, oc_words_dynamic, oc_words_nan, oc_words_infinity, oc_words_signed_zero,
-    oc_words_denormal, oc_words_invariant, oc_words_type, oc_words_status;
+    oc_words_denormal, oc_words_invariant, oc_words_law, oc_words_type, oc_words_status;
 
 // Sets the error "file:line:column: …" for a node, its key, or a byte within its text.
 int32_t oc_reader_fail(const oc_reader *reader, const oc_yaml_node *node, const char *format,
@@ -128,7 +128,8 @@ int32_t oc_read_performance(oc_reader *, const oc_yaml_node *, const oc_field *,
                             void *contract);
 int32_t oc_read_record_section(oc_reader *, const oc_yaml_node *, const oc_field *,
                                void *contract);
-extern const oc_grammar oc_grammar_execution, oc_grammar_scheduling, oc_grammar_precision;
+extern const oc_grammar oc_grammar_execution, oc_grammar_scheduling, oc_grammar_precision,
+    oc_grammar_judging;
 
 // The value of an attribute as its type asks; `keywords` allows `absent` and `each`,
 // `expressions` allows quoted expressions for numbers.

@@ -25,6 +25,7 @@ DEFINE_WORDS(infinity, "infinity", OC_INFINITY_LIST)
 DEFINE_WORDS(signed_zero, "signed_zero", OC_SIGNED_ZERO_LIST)
 DEFINE_WORDS(denormal, "denormal", OC_DENORMAL_LIST)
 DEFINE_WORDS(invariant, "invariant", OC_INVARIANT_LIST)
+DEFINE_WORDS(law, "law", OC_LAW_LIST)
 
 #define TYPE_ITEM(number, name, bits) {name, number},
 static const oc_word items_type[] = {OPS_TYPE_LIST(TYPE_ITEM)};

@@ -136,9 +136,11 @@ static void quantize(const ref_run *run, int64_t m, int64_t n, int64_t *sums) {
   double high = is_signed ? 127 : 255, low = is_signed ? -128 : 0;
   double scale = per_filter(run, Q_X_SCALE, 0, 1) * per_filter(run, Q_W_SCALE, m, 1);
   double bias = per_filter(run, Q_BIAS, m, 0), zero = per_filter(run, Q_Y_ZERO, 0, 0);
+  double shift = ref_tie_shift(run);
   for (int64_t i = 0; i < n; ++i) {
     double value =
-        rint(((double)sums[i] + bias) * scale / per_filter(run, Q_Y_SCALE, 0, 1)) + zero;
+        rint(((double)sums[i] + bias) * scale / per_filter(run, Q_Y_SCALE, 0, 1) + shift) +
+        zero;
     sums[i] = ref_truncate(value > high ? high : value < low ? low : value);
   }
 }

@@ -25,17 +25,18 @@ ref_dynamic_scale ref_dynamic_scale_of(const ref_view *x) {
     high = fmaxf(high, value);
   }
   float scale = (high - low) / 255;
-  return (ref_dynamic_scale){scale, scale > 0 ? rint(bounded((0 - low) / scale)) : 0};
+  return (ref_dynamic_scale){scale, scale > 0 ? rint(bounded((0 - low) / scale)) : 0, 0};
 }
 
 double ref_dynamic_quantize(const ref_dynamic_scale *s, double x) {
   float quotient = s->scale > 0 ? (float)x / s->scale : 0;
-  return bounded((float)(rint(quotient) + s->zero));
+  return bounded((float)(rint((double)quotient + s->tie_shift) + s->zero));
 }
 
 static int32_t execute(ref_run *run) {
   const ref_view *x = &run->inputs[0], *y = &run->outputs[0];
-  const ref_dynamic_scale s = ref_dynamic_scale_of(x);
+  ref_dynamic_scale s = ref_dynamic_scale_of(x);
+  s.tie_shift = ref_tie_shift(run);
   double scale = s.scale, zero = s.zero;
   if (ref_wanted(run, 1)) ref_store(&run->outputs[1], 0, 1, 1, &scale);
   if (ref_wanted(run, 2)) ref_store(&run->outputs[2], 0, 1, 1, &zero);

@@ -27,6 +27,7 @@ struct ops_instance {
   ops_host *host;
   int64_t open_devices;  // atomic
   ref_noise noise;       // none unless an option asks for it
+  double tie_shift;      // added to what is rounded to a quantised result; 0 unless asked for
 };
 
 struct ops_device {
@@ -218,6 +219,10 @@ ops_arg ref_arg_of(const ref_view *view);
 
 // The noise that the run's intermediates get: none unless the instance was asked for it.
 const ref_noise *ref_noise_in(const ref_run *run);
+
+// What the instance was asked to add to numbers, in steps, before they are rounded to quantised
+// results: it shows which of them lie near a tie. 0 else.
+double ref_tie_shift(const ref_run *run);
 
 void ref_parallel(const ref_run *run, int64_t count, int64_t grain, ops_parallel_body body,
                   void *context);

@@ -391,6 +391,10 @@ const ref_noise *ref_noise_in(const ref_run *run) {
   return &run->kernel->device->instance->noise;
 }
 
+double ref_tie_shift(const ref_run *run) {
+  return run->kernel->device->instance->tie_shift;
+}
+
 void ref_parallel(const ref_run *run, int64_t count, int64_t grain, ops_parallel_body body,
                   void *context) {
   if (count <= 0) return;

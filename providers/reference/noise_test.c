@@ -75,8 +75,10 @@ static void options_are_read_strictly(void **state) {
       {"perturb", "", "a number below 2^64"},
       {"perturb", "-1", "a number below 2^64"},
       {"perturb", "18446744073709551616", "a number below 2^64"},
+      {"tie_shift", "up", NULL},
+      {"tie_shift", "left", "up, down or none"},
       {"perturb_to", "int8", "float, double, float16 or bfloat16"},
-      {"perturbed", "1", "there are perturb and perturb_to"},
+      {"perturbed", "1", "there are perturb, perturb_to and tie_shift"},
   };
   test_host host;
   (void)state;

@@ -52,26 +52,47 @@ static int read_noise_type(ops_str text, uint64_t *out_low) {
   return 0;
 }
 
-// perturb=SEED and perturb_to=TYPE, see noise.h; of either alone the other is 0 or float.
-static int32_t read_options(const ops_key_value *options, uint64_t count, ref_noise *out,
-                            ops_error *error) {
-  for (uint64_t i = 0; i < count; ++i) {
-    const ops_key_value *option = &options[i];
-    const int seed = same_text(option->key, "perturb");
-    if (!seed && !same_text(option->key, "perturb_to"))
-      return ref_error(error, OPS_ERROR_INVALID_ARGUMENT,
-                       "reference: there is no option '%.*s'; there are perturb and perturb_to",
-                       (int)option->key.size, option->key.data);
-    if (!out->low) out->low = ref_noise_low(OPS_TYPE_FLOAT);
-    if (seed ? read_seed(option->value, &out->state)
-             : read_noise_type(option->value, &out->low))
-      continue;
-    return ref_error(error, OPS_ERROR_INVALID_ARGUMENT, "reference: %s=%.*s: expected %s",
-                     seed ? "perturb" : "perturb_to", (int)option->value.size,
-                     option->value.data,
-                     seed ? "a number below 2^64" : "float, double, float16 or bfloat16");
+static int read_shift(ops_str text, double *out) {
+  static const struct {
+    const char *word;
+    double shift;
+  } words[] = {{"up", 0x1p-10}, {"down", -0x1p-10}, {"none", 0}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+    if (!same_text(text, words[i].word)) continue;
+    *out = words[i].shift;
+    return 1;
   }
-  return OPS_OK;
+  return 0;
+}
+
+// perturb=SEED and perturb_to=TYPE, see noise.h; of either alone the other is 0 or float.
+// tie_shift=up or down: 2^-10 of a step, see ref_tie_shift.
+static int32_t read_option(const ops_key_value *option, ops_instance *out, ops_error *error) {
+  const char *expected;
+  int good;
+  if (same_text(option->key, "perturb")) {
+    good = read_seed(option->value, &out->noise.state);
+    expected = "a number below 2^64";
+  } else if (same_text(option->key, "perturb_to")) {
+    good = read_noise_type(option->value, &out->noise.low);
+    expected = "float, double, float16 or bfloat16";
+  } else if (same_text(option->key, "tie_shift")) {
+    if (!read_shift(option->value, &out->tie_shift))
+      return ref_error(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "reference: tie_shift=%.*s: expected up, down or none",
+                       (int)option->value.size, option->value.data);
+    return OPS_OK;
+  } else {
+    return ref_error(error, OPS_ERROR_INVALID_ARGUMENT,
+                     "reference: there is no option '%.*s'; there are perturb, perturb_to and "
+                     "tie_shift",
+                     (int)option->key.size, option->key.data);
+  }
+  if (!out->noise.low) out->noise.low = ref_noise_low(OPS_TYPE_FLOAT);
+  if (good) return OPS_OK;
+  return ref_error(error, OPS_ERROR_INVALID_ARGUMENT, "reference: %.*s=%.*s: expected %s",
+                   (int)option->key.size, option->key.data, (int)option->value.size,
+                   option->value.data, expected);
 }
 
 static int32_t instance_create(const ops_host_api *api, ops_host *host,
@@ -81,13 +102,14 @@ static int32_t instance_create(const ops_host_api *api, ops_host *host,
     return ref_error(error, OPS_ERROR_UNSUPPORTED_VERSION,
                      "reference: the host's table has %llu bytes, expected at least %zu",
                      (unsigned long long)api->struct_size, sizeof *api);
-  ref_noise noise = {0, 0};
-  RETURN_IF_ERROR(read_options(options, option_count, &noise, error));
+  ops_instance made = {.api = api, .host = host};
+  for (uint64_t i = 0; i < option_count; ++i)
+    RETURN_IF_ERROR(read_option(&options[i], &made, error));
   ops_instance *instance = api->allocate(host, sizeof *instance, 64);
   if (instance == NULL)
     return ref_error(error, OPS_ERROR_OUT_OF_MEMORY,
                      "reference: the host's memory is exhausted");
-  *instance = (ops_instance){.api = api, .host = host, .noise = noise};
+  *instance = made;
   *out_instance = instance;
   return OPS_OK;
 }

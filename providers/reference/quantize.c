@@ -124,7 +124,7 @@ static void quantize_element(const ref_run *run, const int64_t *index, int64_t t
   }
   int is_signed = y->element->kind == REF_SIGNED;
   double high = ldexp(1, y->element->bits - is_signed) - 1, low = is_signed ? -high - 1 : 0;
-  value = rint(value) + zero;
+  value = rint(value + ref_tie_shift(run)) + zero;
   value = value > high ? high : value < low ? low : value;
   ref_store(y, to, 1, 1, &value);
 }

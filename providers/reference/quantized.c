@@ -22,11 +22,12 @@ ref_quantizer ref_quantizer_read(const ref_run *run, uint64_t scale, uint64_t ze
   return (ref_quantizer){.scale = ref_one(run, scale, 1),
                          .zero = ref_one(run, zero, 0),
                          .low = is_signed ? -high - 1 : 0,
-                         .high = high};
+                         .high = high,
+                         .tie_shift = ref_tie_shift(run)};
 }
 
 double ref_quantize_ratio(const ref_quantizer *q, double numerator, double denominator) {
-  const double value = rint(numerator / (denominator * q->scale)) + q->zero;
+  const double value = rint(numerator / (denominator * q->scale) + q->tie_shift) + q->zero;
   return value > q->high ? q->high : value < q->low ? q->low : value;
 }
 

@@ -12,6 +12,7 @@
 typedef struct ref_quantizer {
   double scale, zero;
   double low, high;  // of the integer type
+  double tie_shift;  // see ref_tie_shift
 } ref_quantizer;
 
 // Refuses an input that is there and is not one number.
@@ -29,6 +30,7 @@ ref_quantizer ref_quantizer_read(const ref_run *run, uint64_t scale, uint64_t ze
 typedef struct ref_dynamic_scale {
   float scale;
   double zero;
+  double tie_shift;  // the caller's; 0 else
 } ref_dynamic_scale;
 
 ref_dynamic_scale ref_dynamic_scale_of(const ref_view *view);

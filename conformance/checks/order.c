@@ -152,11 +152,20 @@ static int32_t in_flight(const yard *yard, oc_launch *launch, bool *out_done,
 
 // ---- Judging --------------------------------------------------------------------------------
 
-static void poison_out(const yard *yard, const oc_launch *launch) {
+// Before a way: memory holds the inputs that the way does not bring, and poison for outputs, so
+// that nothing is right by what was there before.
+static bool settle(oc_side *side, const yard *yard, const freight *other) {
+  ops_error error = OPS_ERROR_INIT;
+  oc_launch *launch = side->own.launch;
+  int32_t status = oc_launch_load(launch, &other->side->own.inputs, 2, &error);
+  for (size_t i = 0; i < launch->kernel->inputs->count && status == OPS_OK; ++i) {
+    status = oc_block_protect(&launch->inputs[i], OC_ACCESS_WRITE, &error);
+  }
   for (size_t i = 0; i < launch->kernel->output_count; ++i) {
     if (yard->a.out[i]) oc_block_poison(yard->a.out[i], launch->outputs[i].size, 1);
     if (yard->b.out[i]) oc_block_poison(yard->b.out[i], launch->outputs[i].size, 1);
   }
+  return status == OPS_OK || oc_side_fail(side, "memory", status, &error);
 }
 
 // What was copied out is written to the outputs' blocks and judged as if it had been read
@@ -182,7 +191,7 @@ static bool run_ways(oc_side *side, const yard *yard) {
   oc_launch *launch = side->own.launch;
   bool done = false;
   side->own.run = OC_RUN_ORDER;
-  poison_out(yard, launch);
+  if (!settle(side, yard, &yard->b)) return false;
   int32_t status = one_stream(yard, launch, &error);
   if (status != OPS_OK) return oc_side_fail(side, "a call", status, &error);
   if (!judge(side, launch, &yard->a, OC_RUN_ORDER) ||
@@ -190,14 +199,14 @@ static bool run_ways(oc_side *side, const yard *yard) {
     return false;
   }
   side->own.run = OC_RUN_CROSS;
-  poison_out(yard, launch);
+  if (!settle(side, yard, &yard->a)) return false;
   if (launch->kernel->target->streams[0] != launch->kernel->target->streams[1]) {
     status = two_streams(yard, launch, &error);
     if (status != OPS_OK) return oc_side_fail(side, "a call", status, &error);
     if (!judge(side, launch, &yard->b, OC_RUN_CROSS)) return false;
   }
   side->own.run = OC_RUN_FLIGHT;
-  poison_out(yard, launch);
+  if (!settle(side, yard, &yard->b)) return false;
   status = in_flight(yard, launch, &done, &error);
   if (status != OPS_OK) return oc_side_fail(side, "a call", status, &error);
   return !done || judge(side, launch, &yard->a, OC_RUN_FLIGHT);
@@ -221,21 +230,10 @@ static bool make_freight(freight *freight, oc_side *side, const oc_launch *launc
   return true;
 }
 
-static bool make_writable(oc_side *side) {
-  ops_error error = OPS_ERROR_INIT;
-  for (size_t i = 0; i < side->own.inputs.count; ++i) {
-    const int32_t status =
-        oc_block_protect(&side->own.launch->inputs[i], OC_ACCESS_WRITE, &error);
-    if (status != OPS_OK) return oc_side_fail(side, "memory", status, &error);
-  }
-  return true;
-}
-
 static bool run(oc_side *launcher, oc_side *same, oc_side *other) {
   oc_target *target = &launcher->trial->bench->candidate;
   yard yard = {.api = target->provider->stream, .device = target->device};
-  bool good = oc_side_open(launcher, OC_PLACE_END) && oc_side_load(launcher, 2) &&
-              make_writable(launcher);
+  bool good = oc_side_open(launcher, OC_PLACE_END);
   if (good) {
     yard.slow[0] = calloc(1, SLOW_BYTES);
     yard.slow[1] = calloc(1, SLOW_BYTES);

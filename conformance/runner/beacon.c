@@ -4,6 +4,7 @@
 #include "runner/beacon.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -54,6 +55,9 @@ static const char *role_name(int32_t role) {
   return role >= 0 && role < OC_ROLE_COUNT ? names[role] : "region";
 }
 
+static const char kTaken[] =
+    "%s at byte %lld of %s %d (%llu bytes), which the kernel had released, or after the run";
+
 int32_t oc_beacon_describe(const oc_beacon *beacon, char *text, uint64_t size) {
   static const char *const places[] = {
       [OC_FAULT_BEFORE] = "%s %lld bytes before the start of %s %d (%llu bytes)",
@@ -78,9 +82,10 @@ int32_t oc_beacon_describe(const oc_beacon *beacon, char *text, uint64_t size) {
   const unsigned long long bytes = beacon->fault_size;
   const char *role = role_name(beacon->fault_role);
   const int32_t index = beacon->fault_index;
+  const bool taken = fault == OC_FAULT_REVOKED && beacon->fault_role == OC_ROLE_CONSTANT;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-  snprintf(text, size, places[fault], access, distance, role, index, bytes);
+  snprintf(text, size, taken ? kTaken : places[fault], access, distance, role, index, bytes);
 #pragma GCC diagnostic pop
   return 1;
 }

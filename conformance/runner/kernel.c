@@ -18,6 +18,7 @@ int32_t oc_kernel_init(oc_kernel *kernel, oc_target *target, oc_beacon *beacon,
   kernel->beacon = beacon;
   kernel->item = item;
   kernel->inputs = inputs;
+  kernel->constants = options->constants;
   kernel->output_count = item->row->output_count;
   OPS_RETURN_IF_ERROR(oc_node_view_create(item, inputs, options, &kernel->view, error));
   kernel->argument_count = oc_node_view_arguments(kernel->view, kernel->arguments);

@@ -22,6 +22,7 @@ typedef struct oc_kernel {
   ops_prepare_reply reply;
   ops_output_info outputs[OC_NODE_MAX_OUTPUTS];
   size_t output_count;
+  uint64_t constants;                     // bit i: input i is a constant of the graph
   const oc_arrangement *arrangements;     // one per input; NULL: all are contiguous
   size_t arguments[OC_CASE_MAX_TENSORS];  // the case's input that each of the kernel's is
   size_t argument_count;

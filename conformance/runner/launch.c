@@ -97,7 +97,7 @@ static int32_t init_inputs(oc_launch *launch, ops_error *error) {
     oc_block_spec spec =
         spec_of(oc_kernel_input_def(launch->kernel, i), array->type, array->bytes);
     spec.place = launch->place;
-    spec.role = OC_ROLE_INPUT;
+    spec.role = launch->kernel->constants >> i & 1 ? OC_ROLE_CONSTANT : OC_ROLE_INPUT;
     spec.index = (int32_t)i;
     spec.usage = OPS_USAGE_IO;
     const uint32_t layout = launch->kernel->input_layouts[i];

@@ -123,12 +123,16 @@ static void settle(pool *pool, const slot *slot, const oc_result *result) {
 
 // ---- Deaths ---------------------------------------------------------------------------------
 
-static const char *check_of(int32_t fault) {
+// A constant is in nobody's hands but the kernel's: whether it is written, or read when it was
+// released, one check looks after it.
+static const char *check_of(int32_t fault, int32_t role) {
   static const char *const checks[] = {
       [OC_FAULT_NONE] = "process",  [OC_FAULT_BEFORE] = "guard",
       [OC_FAULT_AFTER] = "guard",   [OC_FAULT_READ_ONLY] = "inputs",
       [OC_FAULT_REVOKED] = "async", [OC_FAULT_FORKED] = "process",
       [OC_FAULT_FILES] = "process"};
+  const bool rights = fault == OC_FAULT_READ_ONLY || fault == OC_FAULT_REVOKED;
+  if (rights && role == OC_ROLE_CONSTANT) return "constants";
   return fault >= 0 && fault < OC_FAULT_COUNT ? checks[fault] : "process";
 }
 
@@ -184,6 +188,7 @@ static bool explain_death(pool *pool, slot *slot, oc_result *result, const char 
   if (!hung && !garbage) oc_worker_await(&slot->worker, LAST_BREATH);
   const int32_t phase = atomic_load(&slot->worker.beacon->phase);
   const int32_t kind = atomic_load(&slot->worker.beacon->fault);
+  const int32_t role = slot->worker.beacon->fault_role;
   oc_beacon_describe(slot->worker.beacon, fault, sizeof fault);
   // Stopping closes the log, so it is read first; a dead worker prints no more.
   oc_worker_log_tail(&slot->worker, slot->log_start, tail, sizeof tail);
@@ -194,7 +199,7 @@ static bool explain_death(pool *pool, slot *slot, oc_result *result, const char 
   const oc_status status = oracle ? OC_STATUS_UNTRUSTED
                            : hung ? OC_STATUS_TIMEOUT
                                   : OC_STATUS_CRASH;
-  const char *check = oracle ? "oracle" : hung ? "time" : check_of(kind);
+  const char *check = oracle ? "oracle" : hung ? "time" : check_of(kind, role);
   oc_result_end(result, status, check, "in %s%s: %s%s%s%s%s", oc_phase_name(phase),
                 oracle ? " (not the candidate's code)" : "",
                 hung      ? "not done within the time allowed; the process was killed"

@@ -103,7 +103,8 @@ typedef struct oc_position {
   X(OC_ATTR_FLOATS, "floats")   \
   X(OC_ATTR_STRINGS, "strings") \
   X(OC_ATTR_TYPE, "type")       \
-  X(OC_ATTR_TENSOR, "tensor")
+  X(OC_ATTR_TENSOR, "tensor")   \
+  X(OC_ATTR_SPARSE_TENSOR, "sparse_tensor")
 
 #define OC_TYPE_CLASS_LIST(X)      \
   X(OC_CLASS_FLOATING, "floating") \

@@ -174,9 +174,9 @@ static int32_t read_default(oc_reader *reader, const oc_yaml_node *node, const o
 
 #define ATTRIBUTE(member) offsetof(oc_attribute, member)
 static const oc_field attribute_fields[] = {
-    {"type", "one of int, float, string, ints, floats, strings, type, tensor", true,
-     oc_read_word, ATTRIBUTE(type), &oc_words_attr,
-     "`type` is an int that names an element type"},
+    {"type", "one of int, float, string, ints, floats, strings, type, tensor, sparse_tensor",
+     true, oc_read_word, ATTRIBUTE(type), &oc_words_attr,
+     "`type` is an int that names an element type; cases give no `sparse_tensor`"},
     {"required", "true, false", false, oc_read_bool, ATTRIBUTE(required), NULL,
      "a node without it is invalid"},
     {"of", "type variable", false, read_of, ATTRIBUTE(type_var), NULL,

@@ -156,6 +156,9 @@ int32_t oc_reader_attribute_value(oc_reader *reader, const oc_yaml_node *node,
     return oc_read_expr(reader, node, NULL, &out_value->expr);
   }
   switch (attribute->type) {
+    case OC_ATTR_SPARSE_TENSOR:
+      return oc_reader_fail(reader, node, "cases cannot give the sparse tensor \"%s\"",
+                            attribute->name);
     case OC_ATTR_TYPE:
       return read_type_value(reader, node, out_value);
     case OC_ATTR_INT:

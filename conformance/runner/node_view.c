@@ -82,10 +82,15 @@ static ops_constant constant_of(const oc_array *array, const int64_t *strides) {
 // ---- Attributes -----------------------------------------------------------------------------
 
 static const int32_t kAttributeKinds[OC_ATTR_COUNT] = {
-    [OC_ATTR_INT] = OPS_ATTRIBUTE_INT,       [OC_ATTR_FLOAT] = OPS_ATTRIBUTE_FLOAT,
-    [OC_ATTR_STRING] = OPS_ATTRIBUTE_STRING, [OC_ATTR_INTS] = OPS_ATTRIBUTE_INTS,
-    [OC_ATTR_FLOATS] = OPS_ATTRIBUTE_FLOATS, [OC_ATTR_STRINGS] = OPS_ATTRIBUTE_STRINGS,
-    [OC_ATTR_TYPE] = OPS_ATTRIBUTE_INT,      [OC_ATTR_TENSOR] = OPS_ATTRIBUTE_TENSOR,
+    [OC_ATTR_INT] = OPS_ATTRIBUTE_INT,
+    [OC_ATTR_FLOAT] = OPS_ATTRIBUTE_FLOAT,
+    [OC_ATTR_STRING] = OPS_ATTRIBUTE_STRING,
+    [OC_ATTR_INTS] = OPS_ATTRIBUTE_INTS,
+    [OC_ATTR_FLOATS] = OPS_ATTRIBUTE_FLOATS,
+    [OC_ATTR_STRINGS] = OPS_ATTRIBUTE_STRINGS,
+    [OC_ATTR_TYPE] = OPS_ATTRIBUTE_INT,
+    [OC_ATTR_TENSOR] = OPS_ATTRIBUTE_TENSOR,
+    [OC_ATTR_SPARSE_TENSOR] = OPS_ATTRIBUTE_SPARSE_TENSOR,
 };
 
 static int32_t set_floats(oc_node_view *view, size_t slot, const oc_value *value, bool absolute,

@@ -86,6 +86,9 @@ static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error
   own->of_shape = ops_str_equal(kernel->def->op, "ConstantOfShape");
   own->type = OPS_TYPE_FLOAT;
   own->data = own->zero;
+  if (!own->of_shape && node->attribute_count != 1)
+    return cpu_invalid(kernel, error, "expected exactly one attribute, found %llu",
+                       (unsigned long long)node->attribute_count);
   if (!source) return OPS_OK;
   if (row != 0) return read_numbers(own, source, row, error);
   const ops_tensor *tensor = tensor_of(source);

@@ -38,6 +38,9 @@ static int32_t prepare_sparse(ref_prepare *p, const ref_sparse *sparse) {
 static int32_t prepare_constant(ref_prepare *p) {
   constant_state *state = p->state;
   ref_view tensor;
+  if (p->kernel->attribute_count != 1)
+    return ref_refuse(p, "expected exactly one attribute, found %llu",
+                      (unsigned long long)p->kernel->attribute_count);
   state->value = ref_attr(p->kernel, "sparse_value");
   if (state->value != NULL && state->value->sparse != NULL)
     return prepare_sparse(p, state->value->sparse);

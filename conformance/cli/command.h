@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "bundle/bundle.h"
 #include "cli/session.h"
 
 typedef struct oc_command {
@@ -18,7 +19,9 @@ typedef struct oc_command {
 
 int oc_command_run(int argc, char **argv);
 int oc_command_bake(int argc, char **argv);
+int oc_command_certify(int argc, char **argv);
 int oc_command_compare(int argc, char **argv);
+int oc_command_verify_bundle(int argc, char **argv);
 int oc_command_merge(int argc, char **argv);
 
 // --mode perf, on a gathered session.
@@ -30,6 +33,9 @@ int oc_command_fail(const ops_error *error, int exit_code);
 // Reads the command line of a command that runs cases and gathers them. False: the program is
 // done (--help, --version, an error, which is printed) and ends with *out_code.
 bool oc_command_open(oc_session *session, int argc, char **argv, int *out_code);
+
+// What a certificate says, a line each.
+void oc_command_print_certificate(const oc_certificate *certificate);
 
 // The overview of all commands, for --help.
 void oc_commands_help(FILE *stream);

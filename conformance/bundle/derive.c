@@ -16,9 +16,9 @@
 #include <string.h>
 
 #include "checks/check.h"
+#include "checks/limits.h"
 #include "checks/provider_case.h"
 #include "compare/compare.h"
-#include "contract/binding.h"
 #include "ops_support/error.h"
 
 int32_t oc_derive_journal(const char *const *paths, size_t count, oc_journal **out_journal,
@@ -67,39 +67,22 @@ static int32_t match_cases(const oc_journal *journal, const oc_cases *made,
 
 // ---- Limits ---------------------------------------------------------------------------------
 
-static bool evaluate(const oc_expr *expr, const oc_expr_env *env, double *out) {
-  *out = 0;
-  return !expr || oc_expr_eval_number(expr, env, out, NULL) == OPS_OK;
-}
-
 // The limit of the case by its contract alone, where that can be said: judged as an output of
 // no elements. False where it takes what the oracle gives.
 static bool limit_of(const oc_case *item, oc_profile_id profile, const oc_result *result,
                      oc_comparison *out) {
-  const oc_contract *contract = item->contract;
-  const oc_tolerance *tolerance = &contract->precision.tolerance[profile];
-  const oc_binding binding = oc_case_binding(item);
-  const oc_expr_env env = oc_binding_env(&binding);
-  const bool judged = contract->judge == OC_JUDGE_ULP || contract->judge == OC_JUDGE_DOT;
-  if (item->error || !judged || result->output < 0 ||
-      (size_t)result->output >= contract->output_count) {
+  static const double nothing[1];
+  static const bool by_contract[OC_JUDGE_COUNT] = {[OC_JUDGE_EXACT] = true,
+                                                   [OC_JUDGE_INDEX] = true,
+                                                   [OC_JUDGE_ULP] = true,
+                                                   [OC_JUDGE_DOT] = true};
+  oc_compare_input input;
+  if (item->error || result->output < 0 || !by_contract[item->row->judge] ||
+      oc_limits_by_contract(&input, item, profile, (size_t)result->output, NULL) != OPS_OK) {
     return false;
   }
-  const int32_t type = oc_binding_type(&binding, &contract->outputs[result->output]);
-  if (type <= 0 || type >= OPS_TYPE_COUNT || !oc_number_format(type)) return false;
-  const int32_t accumulate = contract->precision.accumulate[type];
-  oc_compare_input input = {.judge = contract->judge,
-                            .type = type,
-                            .accumulate = accumulate ? accumulate : type,
-                            .special = oc_special_resolve(profile, &contract->precision),
-                            .exact = item->fill == OC_FILL_EXACT_INTEGER &&
-                                     !contract->precision.transformed &&
-                                     contract->judge == OC_JUDGE_DOT};
-  static const double nothing[1];
   input.expected = input.got = input.magnitude = input.wide = nothing;
-  return evaluate(tolerance->ulp, &env, &input.ulp) &&
-         evaluate(tolerance->absolute, &env, &input.absolute) &&
-         evaluate(tolerance->k, &env, &input.k) && oc_compare(&input, out, NULL) == OPS_OK;
+  return oc_compare(&input, out, NULL) == OPS_OK;
 }
 
 static int32_t check_limit(const oc_case *item, oc_profile_id profile, const oc_result *result,

@@ -26,6 +26,7 @@ typedef struct checker {
   oc_waivers *waivers;
   oc_report report;
   bool reported;
+  bool sealed;  // the signature holds: whatever is wrong from here on is wrong with the bundle
   oc_certificate *certificate;
   ops_error *error;
 } checker;
@@ -260,6 +261,7 @@ static int32_t check_report(checker *c) {
 static int32_t check_all(checker *c, const char *public_key) {
   char contracts[PATH_MAX];
   OPS_RETURN_IF_ERROR(check_manifest(c, public_key));
+  c->sealed = true;
   OPS_RETURN_IF_ERROR(check_files(c));
   OPS_RETURN_IF_ERROR(read_journals(c));
   OPS_RETURN_IF_ERROR(check_header(c));
@@ -267,6 +269,27 @@ static int32_t check_all(checker *c, const char *public_key) {
   OPS_RETURN_IF_ERROR(oc_derive_check(c->journal, contracts, c->certificate, c->error));
   OPS_RETURN_IF_ERROR(derive_report(c));
   return check_report(c);
+}
+
+// Whether this very program made the journals.
+static bool is_own(const checker *c) {
+  oc_journal_header own;
+  memset(&own, 0, sizeof own);
+  oc_journal_header_init(&own, "");
+  return strcmp(own.harness_hash, c->manifest.harness_hash) == 0;
+}
+
+// What is wrong inside a signed bundle, whoever found it, is why it is refused.
+static int32_t refuse_for(const checker *c, int32_t status) {
+  char why[OPS_ERROR_MESSAGE_MAX] = "";
+  if (!c->sealed || status == OPS_OK || status == OPS_ERROR_OUT_OF_MEMORY) return status;
+  if (c->error) snprintf(why, sizeof why, "%s", c->error->message);
+  const bool said = strncmp(why, "refused: ", 9) == 0;
+  return ops_error_set(c->error, OPS_ERROR_INVALID_MODEL, "%s%s%s",
+                       said ? "" : "refused: ", why,
+                       is_own(c) ? ""
+                                 : "; another build of opsconform made this bundle (see run of "
+                                   "manifest.json): its cases can only be derived with that");
 }
 
 int32_t oc_bundle_verify(const char *path, const char *public_key,
@@ -277,7 +300,7 @@ int32_t oc_bundle_verify(const char *path, const char *public_key,
   c->certificate = out_certificate;
   c->error = error;
   memset(out_certificate, 0, sizeof *out_certificate);
-  const int32_t status = check_all(c, public_key);
+  const int32_t status = refuse_for(c, check_all(c, public_key));
   if (status == OPS_OK) oc_manifest_certify(&c->manifest, out_certificate);
   oc_manifest_finish(&c->manifest);
   if (c->reported) oc_report_finish(&c->report);

@@ -68,12 +68,27 @@ static int32_t find_lines(oc_compare_input *input, const oc_case *item,
   return OPS_OK;
 }
 
+// Everything but what the oracle has computed.
+static int32_t fill(oc_compare_input *out_input, const oc_case *item, const oc_binding *binding,
+                    oc_profile_id profile, int32_t type, ops_error *error) {
+  const oc_precision *precision = &item->contract->precision;
+  const int32_t accumulate = precision->accumulate[type];
+  const oc_expr_env env = oc_binding_env(binding);
+  *out_input = (oc_compare_input){
+      .judge = item->row->judge,
+      .type = type,
+      .accumulate = accumulate ? accumulate : type,
+      .special = oc_special_resolve(profile, precision),
+      .exact = exact_wanted(item),
+      .random_fill = item->fill == OC_FILL_UNIFORM || item->fill == OC_FILL_NORMAL,
+  };
+  return evaluate_all(out_input, item, &env, profile, error);
+}
+
 int32_t oc_limits_of(oc_compare_input *out_input, const oc_case *item,
                      const oc_expected *expected, oc_profile_id profile, size_t output,
                      ops_error *error) {
   const oc_array *array = &expected->outputs[output];
-  const oc_precision *precision = &item->contract->precision;
-  const int32_t accumulate = precision->accumulate[array->type];
   oc_shape shapes[OC_NODE_MAX_OUTPUTS];
   for (size_t i = 0; i < expected->count; ++i) {
     shapes[i] =
@@ -82,23 +97,29 @@ int32_t oc_limits_of(oc_compare_input *out_input, const oc_case *item,
   oc_binding binding = oc_case_binding(item);
   binding.outputs = shapes;
   binding.output_count = expected->count;
-  const oc_expr_env env = oc_binding_env(&binding);
-  *out_input = (oc_compare_input){
-      .judge = item->row->judge,
-      .type = array->type,
-      .accumulate = accumulate ? accumulate : array->type,
-      .count = (size_t)array->count,
-      .expected = array->data,
-      .wide = expected->wide[output],
-      .magnitude = expected->magnitude[output],
-      .deviation = expected->deviation[output],
-      .special = oc_special_resolve(profile, precision),
-      .exact = exact_wanted(item),
-      .random_fill = item->fill == OC_FILL_UNIFORM || item->fill == OC_FILL_NORMAL,
-  };
+  OPS_RETURN_IF_ERROR(fill(out_input, item, &binding, profile, array->type, error));
+  out_input->count = (size_t)array->count;
+  out_input->expected = array->data;
+  out_input->wide = expected->wide[output];
+  out_input->magnitude = expected->magnitude[output];
+  out_input->deviation = expected->deviation[output];
   out_input->lower = expected->lower[output];
   out_input->upper = expected->lower[output] ? expected->upper[output] : NULL;
   if (expected->has_law[output]) out_input->law = &expected->laws[output];
-  OPS_RETURN_IF_ERROR(find_lines(out_input, item, expected, &env, output, error));
-  return evaluate_all(out_input, item, &env, profile, error);
+  const oc_expr_env env = oc_binding_env(&binding);
+  return find_lines(out_input, item, expected, &env, output, error);
+}
+
+int32_t oc_limits_by_contract(oc_compare_input *out_input, const oc_case *item,
+                              oc_profile_id profile, size_t output, ops_error *error) {
+  const oc_binding binding = oc_case_binding(item);
+  const oc_contract *contract = item->contract;
+  const int32_t type = output < contract->output_count
+                           ? oc_binding_type(&binding, &contract->outputs[output])
+                           : OPS_TYPE_UNDEFINED;
+  if (type > OPS_TYPE_UNDEFINED && type < OPS_TYPE_COUNT) {
+    return fill(out_input, item, &binding, profile, type, error);
+  }
+  return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
+                       "the contract alone does not say the type of output %zu", output);
 }

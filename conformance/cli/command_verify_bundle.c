@@ -86,7 +86,7 @@ int oc_command_verify_bundle(int argc, char **argv) {
   }
   const int32_t status = oc_bundle_verify(v.bundle, v.public_key, &certificate, &error);
   if (status == OPS_ERROR_OUT_OF_MEMORY) return oc_command_fail(&error, OC_EXIT_HARNESS);
-  if (status == OPS_ERROR_IO || (status == OPS_ERROR_INVALID_ARGUMENT && !certificate.cases)) {
+  if (status == OPS_ERROR_IO || status == OPS_ERROR_INVALID_ARGUMENT) {
     return oc_command_fail(&error, OC_EXIT_USAGE);
   }
   if (status != OPS_OK) return oc_command_fail(&error, OC_EXIT_NONCONFORMANT);

@@ -443,6 +443,5 @@ void oc_options_help(FILE *stream) {
   for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
     if (!kOptions[i].read) fprintf(stream, "--%s ", kOptions[i].name);
   }
-  fputc('
-', stream);
+  fputc('\n', stream);
 }

@@ -15,7 +15,7 @@
 static const oc_tier_plan kPlans[OC_TIER_COUNT] = {
     [OC_TIER_MERGE] = {.rotate = true, .draws = 8},
     [OC_TIER_FULL] = {.draws = 250},
-    [OC_TIER_EXHAUSTIVE] = {.draws = 2000, .codes = true},
+    [OC_TIER_EXHAUSTIVE] = {.draws = 1000, .codes = true},
 };
 
 int32_t oc_generator_no_memory(const oc_generator *gen) {

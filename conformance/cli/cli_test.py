@@ -228,6 +228,14 @@ class Tests:
             self.wrong += 1
             print("WRONG the shards are not a partition of the cases")
         merge = run(self.program, "--mode", "list", "--op", "Relu", "--tier", "merge").stdout
+        listed = run(self.program, "--mode", "list", "--op", "Relu", "--tier", "exhaustive")
+        counts = f"merge {len(merge.split())}, full {len(ids)}, exhaustive "
+        if counts not in listed.stderr:
+            self.wrong += 1
+            print(f"WRONG --mode list says {listed.stderr!r}, expected {counts!r}")
+        if not set(ids) < set(listed.stdout.split()):
+            self.wrong += 1
+            print("WRONG tier full is not a proper part of tier exhaustive")
         if not set(merge.split()) < set(ids):
             self.wrong += 1
             print("WRONG tier merge is not a proper part of tier full")

@@ -228,7 +228,23 @@ static int judge(oc_session *session) {
   return session->report.exit_code;
 }
 
+// How many cases each tier makes of the contracts, or of those of --op; for people.
+static void print_tiers(const oc_session *session) {
+  if (!session->contracts) return;
+  fprintf(stderr, "opsconform: %zu cases listed; contracts make", session->selected_count);
+  for (int tier = 0; tier < OC_TIER_COUNT; ++tier) {
+    const oc_cases_options options = {
+        .seed = session->options.seed, .tier = (oc_tier)tier, .op = session->options.op};
+    oc_cases *cases = NULL;
+    if (oc_cases_create(session->contracts, &options, &cases, NULL) != OPS_OK) break;
+    fprintf(stderr, "%s %s %zu", tier ? "," : "", oc_tier_name((oc_tier)tier), cases->count);
+    oc_cases_destroy(cases);
+  }
+  fputc('\n', stderr);
+}
+
 static int list_cases(oc_session *session) {
+  print_tiers(session);
   for (size_t i = 0; i < session->selected_count; ++i) {
     puts(session->cases->items[session->selected[i]].id);
   }

@@ -31,7 +31,7 @@ install(FILES "${_ops_generated}/ops-sdk.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR
         COMPONENT OpsSDK)
 
 # Tools, the bundled providers, the contracts.
-foreach(tool IN ITEMS opsrun opsconform opscontract)
+foreach(tool IN ITEMS opsrun opsconform opsreplay opscontract)
   if(TARGET ${tool})
     install(TARGETS ${tool} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT Tools)
   endif()

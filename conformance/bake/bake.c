@@ -19,6 +19,7 @@
 #include "checks/expected.h"
 #include "checks/limits.h"
 #include "ops_support/error.h"
+#include "replay/case_file.h"
 #include "report/file.h"
 
 #define FORMAT 1
@@ -179,6 +180,50 @@ static int32_t write_about(const baker *job, ops_error *error) {
   return status;
 }
 
+// ---- case.bin -------------------------------------------------------------------------------
+
+// Borrows everything.
+static int32_t describe_output(const baker *job, size_t i, oc_baked_output *out,
+                               ops_error *error) {
+  const oc_expected *expected = &job->expected;
+  *out = (oc_baked_output){.name = output_name(job, i),
+                           .expected = expected->outputs[i],
+                           .wide = expected->wide[i],
+                           .magnitude = expected->magnitude[i],
+                           .deviation = expected->deviation[i],
+                           .lower = expected->lower[i],
+                           .upper = expected->upper[i],
+                           .has_law = expected->has_law[i],
+                           .law = expected->laws[i],
+                           .law_numbers = expected->law_numbers[i],
+                           .named = expected->named};
+  return oc_limits_of(&out->limits, job->item, expected, job->bench->profile, i, error);
+}
+
+// For opsreplay, on targets that cannot host the harness. Error cases have none.
+static int32_t write_replay(const baker *job, ops_error *error) {
+  char path[PATH_MAX];
+  unsigned char *bytes = NULL;
+  size_t size = 0;
+  if (job->item->error) return OPS_OK;
+  OPS_RETURN_IF_ERROR(oc_bake_folder_file(&job->folder, "case.bin", path, error));
+  oc_baked *baked = calloc(1, sizeof *baked);
+  if (!baked) return no_memory(error);
+  baked->item = *job->item;
+  baked->inputs = job->inputs;
+  baked->constants = oc_expected_constants(job->item, &job->inputs);
+  baked->output_count = job->expected.count;
+  int32_t status = OPS_OK;
+  for (size_t i = 0; i < baked->output_count && status == OPS_OK; ++i) {
+    status = describe_output(job, i, &baked->outputs[i], error);
+  }
+  if (status == OPS_OK) status = oc_case_file_make(baked, &bytes, &size, error);
+  if (status == OPS_OK) status = oc_file_write(path, (const char *)bytes, size, error);
+  free(bytes);
+  free(baked);
+  return status;
+}
+
 // ---- Entry ----------------------------------------------------------------------------------
 
 // Takes the model of an earlier run away: the case counts as unfinished.
@@ -196,6 +241,7 @@ static int32_t write_case(baker *job, const char *folder, ops_error *error) {
   OPS_RETURN_IF_ERROR(write_inputs(job, error));
   OPS_RETURN_IF_ERROR(write_outputs(job, error));
   OPS_RETURN_IF_ERROR(write_about(job, error));
+  OPS_RETURN_IF_ERROR(write_replay(job, error));
   return write_model(job, error);
 }
 

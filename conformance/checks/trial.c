@@ -62,7 +62,16 @@ const char *oc_run_name(oc_run_kind run) {
 
 // ---- One run --------------------------------------------------------------------------------
 
+// A device that is gone says nothing about the kernel that noticed.
+static bool lose_device(oc_trial *trial, const char *step, const ops_error *error) {
+  trial->result->lost = 1;
+  return oc_trial_end(trial, OC_STATUS_NOT_RUN, OC_CHECK_STATUS, "%s: %s ends with %s: %.500s",
+                      oc_run_name(trial->run), step, ops_status_name(OPS_ERROR_DEVICE_LOST),
+                      error->message);
+}
+
 bool oc_step_fail(oc_trial *trial, const char *step, int32_t status, const ops_error *error) {
+  if (status == OPS_ERROR_DEVICE_LOST) return lose_device(trial, step, error);
   const bool honest = status != OPS_ERROR_UNSUPPORTED && status != OPS_ERROR_DECLINED;
   return oc_trial_end(trial, OC_STATUS_FAIL, honest ? OC_CHECK_STATUS : OC_CHECK_CLAIM,
                       "%s: %s ends with %s (%d)%s: %.500s", oc_run_name(trial->run), step,
@@ -391,7 +400,9 @@ static void run_trial(oc_bench *bench, uint32_t index, judge_fn judge, oc_result
   trial->result = result;
   int32_t drawn;
   const int32_t renewed = oc_target_renew_streams(&bench->candidate, &error);
-  if (renewed != OPS_OK) {
+  if (renewed == OPS_ERROR_DEVICE_LOST) {
+    lose_device(trial, "a new stream", &error);
+  } else if (renewed != OPS_OK) {
     oc_result_end(result, OC_STATUS_FAIL, OC_CHECK_STATUS,
                   "creating a stream in place of one that had failed ends with %s: %.500s",
                   ops_status_name(renewed), error.message);

@@ -85,7 +85,6 @@ class Tests:
 
     def later(self):
         for words in (["--validate"], ["--model", "m"],
-                      ["--on-hang", "c"],
                       ["certify"]):
             self.expect(["--provider", self.library, *words], 4,
                         "not available in this version")

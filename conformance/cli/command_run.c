@@ -8,6 +8,7 @@
 
 #include "checks/check.h"
 #include "cli/command.h"
+#include "cli/hang.h"
 #include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/journaling.h"
@@ -91,6 +92,14 @@ static void on_hello(void *context, const oc_hello *hello) {
   }
 }
 
+static void on_hang(void *context, pid_t pid, uint32_t index) {
+  const oc_session *session = context;
+  const bool known = index < session->cases->count;
+  if (!session->options.on_hang) return;
+  oc_hang_look(session->options.on_hang, pid,
+               known ? session->cases->items[index].id : "provider");
+}
+
 static bool on_go_on(void *context) {
   const oc_session *session = context;
   return !session->halted && !oc_interrupt_came();
@@ -118,7 +127,8 @@ static int32_t run_cases(oc_session *session, ops_error *error) {
                                  .hello = on_hello,
                                  .refused = on_refused,
                                  .result = on_result,
-                                 .go_on = on_go_on};
+                                 .go_on = on_go_on,
+                                 .hang = on_hang};
   size_t count = 0;
   uint32_t *rest = oc_journaling_rest(session, &count);
   if (!rest) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a selection");

@@ -25,6 +25,7 @@ READ_TEXT(provider)
 READ_TEXT(contracts)
 READ_TEXT(require)
 READ_TEXT(resume)
+READ_TEXT(on_hang)
 READ_TEXT(filter)
 READ_TEXT(op)
 READ_TEXT(oracle)
@@ -243,6 +244,10 @@ static const oc_option_row kOptions[] = {
     {"op", "NAME", "only this operator: Relu, my.domain.Op", read_op, false},
     {"seed", "N", "the base seed of all inputs; 0 else", read_seed, false},
     {"shard", "I/N", "only every N-th case, beginning with the I-th", read_shard, false},
+    {"on-hang", "CMD",
+     "run by the shell before a worker that hangs is killed, with its number as $1: 'gdb -p $1 "
+     "-batch -ex bt'; 30 s at most",
+     read_on_hang, false},
     {"resume", "JOURNAL",
      "keep each result in this file; cases whose result it has are not run again", read_resume,
      false},
@@ -259,7 +264,6 @@ static const oc_option_row kOptions[] = {
      read_save_failing, false},
     {"help", NULL, "this text", read_help, true},
     {"version", NULL, "the version", read_version, true},
-    {"on-hang", "CMD", NULL, NULL, false},
     {"model", "FILE", NULL, NULL, false},
     {"validate", NULL, NULL, NULL, false},
 };
@@ -329,6 +333,7 @@ static int32_t check_onnx_tests(const oc_options *options, ops_error *error) {
               {"profile", options->profile != OC_PROFILE_STANDARD},
               {"tier", options->tier != OC_TIER_FULL},
               {"save-failing", options->save_failing != NULL},
+              {"resume", options->resume != NULL},
               {"mode support", options->mode == OC_MODE_SUPPORT}};
   for (size_t i = 0; options->onnx_tests && i < sizeof rows / sizeof *rows; ++i) {
     if (!rows[i].given) continue;

@@ -24,6 +24,7 @@ typedef struct oc_options {
   const char *contracts;
   const char *require;
   const char *resume;
+  const char *on_hang;
   const char *filter;
   const char *op;
   const char *oracle;

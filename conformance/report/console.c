@@ -15,6 +15,7 @@
 
 #define MAX_DETAILED_FAILURES 50
 #define UPDATE_SECONDS 0.1
+#define QUIET_SECONDS 10.0  // where it is no terminal: the longest silence, and each tenth
 
 static double now_seconds(void) {
   struct timespec now;
@@ -24,8 +25,10 @@ static double now_seconds(void) {
 
 oc_console oc_console_open(FILE *stream) {
   const int fd = fileno(stream);
-  return (oc_console){
-      .stream = stream, .live = fd >= 0 && isatty(fd), .started = now_seconds()};
+  return (oc_console){.stream = stream,
+                      .live = fd >= 0 && isatty(fd),
+                      .started = now_seconds(),
+                      .last_update = now_seconds()};
 }
 
 static void clear_line(const oc_console *console) {
@@ -91,8 +94,9 @@ static void update_progress(oc_console *console, const oc_report *report) {
     console->last_update = now;
     clear_line(console);
     put_progress(console, report);
-  } else if (tenth > console->last_tenth) {
+  } else if (tenth > console->last_tenth || now - console->last_update > QUIET_SECONDS) {
     console->last_tenth = tenth;
+    console->last_update = now;
     put_progress(console, report);
     fputc('\n', console->stream);
   }

@@ -125,6 +125,7 @@ static void leave_child(void) {
 }
 static void kill_parent(void) {
   kill(getppid(), SIGKILL);
+  sleep_for_ever();  // the signal that follows takes its time
 }
 static void kill_group(void) {
   kill(0, SIGKILL);
@@ -312,12 +313,16 @@ static void prepared_destroy(ops_prepared *prepared) {
 
 static int32_t execute(ops_prepared *prepared, const ops_execute_request *request,
                        ops_stream *stream, ops_error *error) {
-  (void)stream, (void)error;
+  (void)stream;
   const float *x = ops_tensor_data(&request->inputs[0].tensor);
   float *y = ops_tensor_data(&request->outputs[0].tensor);
   for (int64_t i = 0; i < prepared->count; ++i) y[i] = x[i] < 0 ? 0 : x[i];
-  if (prepared->rank == 2) reach("execute");
-  return OPS_OK;
+  if (prepared->rank != 2) return OPS_OK;
+  reach("execute");
+  const char *wanted = getenv("OPS_HOSTILE");
+  if (!wanted || strcmp(wanted, "execute_lost") != 0) return OPS_OK;
+  fputs("hostile driver: fallen off the bus\n", stderr);
+  return ops_error_set(error, OPS_ERROR_DEVICE_LOST, "unit 3 does not answer");
 }
 
 static const ops_kernel_api kRelu = {.struct_size = sizeof(ops_kernel_api),

@@ -51,11 +51,12 @@ typedef struct pool {
   size_t timeout_retries;
   slot *slots;
   uint32_t slot_count;
-  bool greeted;       // a worker has said hello
-  bool closed_badly;  // reported once
-  bool stopped;       // the providers do not open any more
-  bool refused;       // and never did
-  bool cancelled;     // nobody wants to know any more
+  bool greeted;          // a worker has said hello
+  bool closed_badly;     // reported once
+  bool stopped;          // the providers do not open any more
+  bool refused;          // and never did
+  const char *obstacle;  // what else keeps the rest from being run
+  bool cancelled;        // nobody wants to know any more
   oc_leftovers leftovers;
   ops_error *error;
   int32_t status;
@@ -315,8 +316,22 @@ static void heed_sanitizer(const slot *slot, oc_result *result) {
   oc_result_end(result, OC_STATUS_FAIL, "process", "a sanitizer reports: %s", report);
 }
 
+// The rest cannot be run: what the driver says, and what it printed, is the evidence.
+static void lose_device(pool *pool, const slot *slot, const oc_result *result) {
+  oc_result finding = blank_result(OC_NO_CASE);
+  char tail[260];
+  oc_worker_log_tail(&slot->worker, slot->log_start, tail, sizeof tail);
+  finding.phase = result->phase;
+  oc_result_end(&finding, OC_STATUS_NOT_RUN, "lifecycle", "the device is lost: %.400s%s%s",
+                result->message, tail[0] ? "; the driver printed: " : "", tail);
+  if (!pool->obstacle) report(pool, &finding);
+  pool->obstacle = "the device was lost";
+  pool->stopped = true;
+}
+
 static void accept_result(pool *pool, slot *slot, const oc_message *message) {
   oc_result result = message->body.result;
+  if (result.lost) lose_device(pool, slot, &result);
   slot->state = SLOT_IDLE;
   slot->used = true;
   heed_sanitizer(slot, &result);
@@ -493,7 +508,8 @@ static void stop_all(pool *pool) {
 static void report_rest(pool *pool) {
   for (; pool->next < pool->count; ++pool->next) {
     oc_result result = blank_result(pool->indices[pool->next]);
-    oc_result_end(&result, OC_STATUS_NOT_RUN, "lifecycle", "the provider could not be opened");
+    oc_result_end(&result, OC_STATUS_NOT_RUN, "lifecycle", "%s",
+                  pool->obstacle ? pool->obstacle : "the provider could not be opened");
     report(pool, &result);
   }
   for (; pool->failed_next < pool->failed_count; ++pool->failed_next) {

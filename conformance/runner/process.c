@@ -124,6 +124,12 @@ static void put_back(const oc_process *known, const oc_process *now) {
     sigaction(number, &known->handlers[number], NULL);
   }
   umask(known->mask);
+  const struct itimerval none = {{0, 0}, {0, 0}};
+  if (known->timers == 0 && now->timers > 0) {
+    setitimer(ITIMER_REAL, &none, NULL);
+    setitimer(ITIMER_VIRTUAL, &none, NULL);
+    setitimer(ITIMER_PROF, &none, NULL);
+  }
 }
 
 const char *oc_process_settle(oc_process *known) {

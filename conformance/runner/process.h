@@ -34,7 +34,7 @@ typedef struct oc_process {
 void oc_process_take(oc_process *process);
 
 // Compares the process with `known`, which becomes what it is now; returns what changed first,
-// NULL if nothing. Handlers and mask are put back.
+// NULL if nothing. Handlers, timers and mask are put back.
 const char *oc_process_settle(oc_process *known);
 
 #endif  // OC_RUNNER_PROCESS_H_

@@ -59,7 +59,7 @@ typedef struct oc_result {
   double limit;
   uint64_t checks;  // bit i: row i of the table of checks was asked
   uint32_t waiver;  // 1 + its index in the file of waivers; 0: none
-  uint32_t reserved;
+  uint32_t lost;    // 1: the device is gone, and with it the cases that would follow
   char metric[16];  // "ulp", "dot", "equal" …
   char check[32];   // the check that failed, empty if none
   char expected[80];

@@ -132,6 +132,8 @@ static void serve(const oc_worker_job *job, oc_beacon *beacon, int requests, int
   const char *altered = oc_process_settle(&known);
   uint32_t index;
   bool patient = true;
+  await_copies(&patient);
+  if (!patient && !altered) altered = "a child process goes on running";
   while (read_index(requests, &index)) {
     const bool was_patient = patient;
     memset(&message, 0, sizeof message);

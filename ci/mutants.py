@@ -29,8 +29,9 @@ import tomllib
 Mutant = collections.namedtuple("Mutant", "file line kind before after")
 
 SHARED = {"provider.c", "definitions.c"}  # tables: what they promise is not arithmetic
-CASE_SECONDS = "3"
-MUTANT_SECONDS = 240
+CASE_SECONDS = "10"
+MUTANT_SECONDS = 120
+TOO_LONG = "took too long"
 BAD = re.compile(r"^(FAIL|CRASH|TIMEOUT)\s", re.MULTILINE)
 
 SWAPS = [("<=", "<"), (">=", ">"), ("==", "!="), ("!=", "=="), ("&&", "||"), ("||", "&&"),
@@ -301,16 +302,18 @@ class Reach:
 class Judge:
     """Runs opsconform on mutants; knows what passes without a mutation."""
 
-    def __init__(self, program, folder):
-        self.program, self.folder, self.known = program, folder, {}
+    def __init__(self, build, folder):
+        self.program = build / "bin" / "opsconform"
+        self.library = build / "lib" / "libops_cpu.so"
+        self.folder, self.known, self.lock = folder, {}, threading.Lock()
 
-    def run(self, library, operator, stem, seconds):
+    def run(self, library, operator, tier, stem, seconds):
         """(ids that pass, seconds), or the line of the first failure."""
         report = pathlib.Path(f"{stem}.json")
         report.unlink(missing_ok=True)
         started = time.monotonic()
         process = subprocess.Popen(
-            [self.program, "--provider", library, "--op", operator, "--tier", "full", "--jobs", "1",
+            [self.program, "--provider", library, "--op", operator, "--tier", tier, "--jobs", "1",
              "--timeout", CASE_SECONDS, "--report", f"json:{report}"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             start_new_session=True)
@@ -328,35 +331,52 @@ class Judge:
         if found:
             return found
         if code == -signal.SIGKILL:
-            return "took too long"
+            return TOO_LONG
         if code not in (0, 6) or not report.exists():
             return f"exit code {code}"
         cases = json.loads(report.read_text(encoding="utf-8"))["cases"]
         return {c["id"] for c in cases if c["status"] == "PASS"}, time.monotonic() - started
 
-    def learn(self, library, operator):
-        """What the unchanged library passes."""
-        found = self.run(library, operator, self.folder / f"known-{operator}", MUTANT_SECONDS)
-        if found == "exit code 4":  # no contract
+    def unchanged(self, operator, tier):
+        """What the library passes without a mutation; an empty set where there is no contract."""
+        with self.lock:
+            if (operator, tier) in self.known:
+                return self.known[operator, tier]
+        stem = self.folder / f"known-{operator}-{tier}"
+        found = self.run(self.library, operator, tier, stem, 4 * MUTANT_SECONDS)
+        if found == "exit code 4":
             found = set(), 0
         if isinstance(found, str):
             raise RuntimeError(f"{operator} fails without a mutation: {found}")
-        self.known[operator] = found
+        with self.lock:
+            self.known[operator, tier] = found
+        return found
+
+    def seconds_of(self, operator):
+        with self.lock:
+            return self.known.get((operator, "merge"), (0, 1))[1]
 
     def judge(self, library, operators, stem):
-        """("caught", why), ("timeout", why) or ("survived", "")."""
+        """("caught", why) or ("survived", which operators were not asked for want of time)."""
         end = time.monotonic() + MUTANT_SECONDS
-        proven = [name for name in operators if self.known[name][0]]
-        for operator in sorted(proven, key=lambda name: self.known[name][1]):
-            left = end - time.monotonic()
-            found = self.run(library, operator, stem, left) if left > 1 else "took too long"
-            if found == "took too long":
-                return "timeout", operator
-            if isinstance(found, str):
-                return "caught", f"{operator}: {found}"
-            lost = self.known[operator][0] - found[0]
-            if lost:
-                return "caught", f"{operator}: {len(lost)} cases are not supported any more"
+        order = sorted(operators, key=self.seconds_of)
+        asked = 0
+        for tier in ("merge", "full"):  # what the one finds, the other would find, too
+            for number, operator in enumerate(order):
+                before = self.unchanged(operator, tier)[0]
+                left = end - time.monotonic()
+                if not before:
+                    continue
+                asked += 1
+                found = self.run(library, operator, tier, stem, left) if left > 1 else TOO_LONG
+                if found == TOO_LONG:
+                    return "survived", f"tier {tier}: only {number} of {len(order)} operators"
+                if isinstance(found, str):
+                    return "caught", f"{operator}, tier {tier}: {found}"
+                if before - found[0]:
+                    return "caught", f"{operator}: {len(before - found[0])} cases are not claimed"
+        if not asked:
+            raise RuntimeError(f"nothing passes without a mutation: {', '.join(order)}")
         return "survived", ""
 
 
@@ -371,21 +391,16 @@ def read_verdicts(path):
             for row in table.get("mutant", [])}
 
 
-def measure(build, source, folder, number, seed, jobs, say):
-    """Results of `number` mutants that compile: dicts with mutant, result, why, operators."""
+def measure(build, source, folder, number, seed, jobs, minutes, say):
+    """Results of `number` mutants that compile, or of as many as `minutes` allow: dicts with mutant,
+    result, why."""
+    end = time.monotonic() + 60 * minutes
     every = list_mutants(source)
     random.Random(seed).shuffle(every)
-    tools, judge = Build(build, source), Judge(build / "bin" / "opsconform", folder)
+    tools, judge = Build(build, source), Judge(build, folder)
     reach = Reach(tools).table()
     chosen = iter([m for m in every if m.file in tools.objects and reach[m.file]])
     lock, results, discarded = threading.Lock(), [], 0
-
-    def learn(operators):
-        for operator in sorted(operators):
-            with lock:
-                if operator in judge.known:
-                    continue
-            judge.learn(build / "lib" / "libops_cpu.so", operator)
 
     def work(worker):
         nonlocal discarded
@@ -398,14 +413,14 @@ def measure(build, source, folder, number, seed, jobs, say):
                 results.append(place)
             stem = folder / f"mutant-{worker}"
             library = tools.make(mutant, stem)
-            if library is None:
+            if library is None or time.monotonic() > end:
                 with lock:
                     results.remove(place)
-                    discarded += 1
-                continue
-            learn(reach[mutant.file])
+                    discarded += library is None
+                if library is None:
+                    continue
+                return
             place["result"], place["why"] = judge.judge(library, reach[mutant.file], stem)
-            place["operators"] = len(reach[mutant.file])
             say(place)
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:

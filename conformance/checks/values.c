@@ -5,6 +5,7 @@
 // meet make the case untrusted.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cases/element.h"
@@ -14,6 +15,26 @@
 #include "ops_support/error.h"
 
 // ---- One output -----------------------------------------------------------------------------
+
+// A definition that declares itself transformed computes in tiles: a result is judged by the
+// largest sum of |xw| of its plane (the dimensions after the second), and small integers need
+// not come out exact (CONFORMANCE.md). *out_tiles belongs to the caller.
+static int32_t allow_tiles(const oc_array *expected, oc_compare_input *input,
+                           double **out_tiles, ops_error *error) {
+  size_t plane = 1;
+  input->exact = false;
+  if (!input->magnitude || input->count == 0) return OPS_OK;
+  for (int32_t d = 2; d < expected->rank; ++d) plane *= (size_t)expected->dims[d];
+  double *tiles = calloc(input->count, sizeof *tiles);
+  if (!tiles) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for tiles");
+  for (size_t begin = 0; begin < input->count; begin += plane) {
+    double largest = 0;
+    for (size_t i = begin; i < begin + plane; ++i) largest = fmax(largest, input->magnitude[i]);
+    for (size_t i = begin; i < begin + plane; ++i) tiles[i] = largest;
+  }
+  input->magnitude = *out_tiles = tiles;
+  return OPS_OK;
+}
 
 static int32_t judge_output(const oc_trial *trial, size_t index, oc_comparison *comparison,
                             ops_error *error) {
@@ -31,7 +52,13 @@ static int32_t judge_output(const oc_trial *trial, size_t index, oc_comparison *
   // What would pass besides depends on the expected values alone: asked once, with the first
   // run.
   if (trial->run != OC_RUN_FIRST) input.trivial = true;
-  return oc_compare(&input, comparison, error);
+  double *tiles = NULL;
+  int32_t status = OPS_OK;
+  if (trial->kernel.def->flags & OPS_KERNEL_TRANSFORMED)
+    status = allow_tiles(&trial->expected.outputs[index], &input, &tiles, error);
+  if (status == OPS_OK) status = oc_compare(&input, comparison, error);
+  free(tiles);
+  return status;
 }
 
 // ---- The verdict ----------------------------------------------------------------------------

@@ -137,7 +137,8 @@ static int32_t run_erf(const faulty_call *call, ops_error *error) {
   (void)error;
   const float *x = (const float *)call->in[0].data;
   float *y = (float *)call->out.data;
-  if ((uintptr_t)x % 16 && FAULTY(call->prepared, alignment_assumed))
+  if ((uintptr_t)x % 16 && call->out.count % 4 == 0 &&
+      FAULTY(call->prepared, alignment_assumed))
     x = (const float *)((uintptr_t)x / 16 * 16);
   for (int64_t i = 0; i < call->out.count; ++i) {
     y[i] = FAULTY(call->prepared, erf_coarse) ? erf_coarse(x[i]) : (float)erf((double)x[i]);

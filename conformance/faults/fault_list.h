@@ -246,9 +246,9 @@
   X(resize_ceil_as_floor, "Resize", "values", "FAIL", \
     "ties of round_prefer_ceil go down", \
     "microsoft/onnxruntime#28291 Resize with half_pixel and round_prefer_ceil") \
-  X(resize_floor_truncates, "Resize", "values", "FAIL", \
-    "nearest_mode floor cuts towards zero", \
-    "") \
+  X(resize_floor_rounds, "Resize", "values", "FAIL", \
+    "nearest_mode floor rounds", \
+    "iree-org/iree#24264 Resize with half_pixel and floor gives wrong results") \
   /* Memory and state */ \
   X(write_past_output, "Relu", "guard", "CRASH FAIL", \
     "one element behind the output is written", \
@@ -304,10 +304,10 @@
   X(previous_result_kept, "Erf", "state", "FAIL FLAKY", \
     "the first result of a prepared object serves its later runs", \
     "") \
-  X(released_constant_read, "MatMul", "constants", "FAIL CRASH", \
+  X(released_constant_read, "MatMul", "constants async", "FAIL CRASH", \
     "the right matrix is released, then read", \
     "") \
-  X(constant_written, "MatMul", "constants guard", "FAIL CRASH", \
+  X(constant_written, "MatMul", "inputs constants", "FAIL CRASH", \
     "a constant is written", \
     "") \
   X(double_free, "Relu", "process", "CRASH", \
@@ -348,7 +348,7 @@
   X(wrong_status, "Softmax", "error_path", "FAIL", \
     "bad attributes end with INTERNAL", \
     "") \
-  X(rewrite_swaps_operands, "model", "rewrite", "FAIL", \
+  X(rewrite_swaps_operands, "", "rewrite", "FAIL", \
     "a - b is rewritten to b + (-a)", \
     "") \
   /* The process */ \

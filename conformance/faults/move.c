@@ -323,7 +323,7 @@ static int64_t nearest(const ops_prepared *prepared, int64_t i, double scale, in
   if (strcmp(rounding, "round_prefer_ceil") == 0)
     whole = FAULTY(prepared, resize_ceil_as_floor) ? ceil(at - 0.5) : floor(at + 0.5);
   if (strcmp(rounding, "floor") == 0)
-    whole = FAULTY(prepared, resize_floor_truncates) ? trunc(at) : floor(at);
+    whole = FAULTY(prepared, resize_floor_rounds) ? rint(at) : floor(at);
   if (strcmp(rounding, "ceil") == 0) whole = ceil(at);
   const int64_t found = (int64_t)whole;
   return found < 0 ? 0 : found >= n ? n - 1 : found;

@@ -78,7 +78,6 @@ static int32_t prepare_layer(ops_prepared *prepared, const ops_prepare_request *
   const ops_type_info *x = ops_request_input(request, 0)->type;
   int64_t axis = faulty_axis(prepared->attributes->axis, x->rank);
   if (axis < 0) return FAULTY_REFUSE(prepared, error, "LayerNormalization: axis out of range");
-  if (axis < x->rank - 1 && FAULTY(prepared, layer_norm_last_axis_only)) axis = x->rank - 1;
   split_at(prepared, x, axis, x->rank);
   for (uint64_t i = 1; i < 3; ++i) {
     const ops_operand *input = ops_request_input(request, i);
@@ -90,6 +89,8 @@ static int32_t prepare_layer(ops_prepared *prepared, const ops_prepare_request *
     if (rank == x->rank && view.rank <= x->rank && prepared->axis.n % view.count == 0) continue;
     return FAULTY_REFUSE(prepared, error, "LayerNormalization: input %d does not fit", (int)i);
   }
+  if (axis < x->rank - 1 && FAULTY(prepared, layer_norm_last_axis_only))
+    split_at(prepared, x, x->rank - 1, x->rank);
   faulty_state_output(prepared, reply, OPS_TYPE_FLOAT, x->rank, x->dims);
   return OPS_OK;
 }

@@ -142,8 +142,8 @@ static int32_t event_synchronize(ops_event *event, ops_error *error) {
 // ---- Commands -------------------------------------------------------------------------------
 
 static int32_t run_call(ops_stream *stream, const command *self, ops_error *error) {
-  if (FAULTY(stream, event_signalled_early) || FAULTY(stream, wait_ignored) ||
-      FAULTY(stream, synchronize_does_not_wait) || CONTROLLED(stream, slow_completion)) {
+  if (FAULTY(stream, event_signalled_early) || FAULTY(stream, synchronize_does_not_wait) ||
+      CONTROLLED(stream, slow_completion)) {
     rest(LATE_NS);
   }
   const int32_t status = self->call.prepared->kernel->op->run(&self->call, error);
@@ -152,7 +152,8 @@ static int32_t run_call(ops_stream *stream, const command *self, ops_error *erro
 }
 
 static int32_t run_copy(ops_stream *stream, const command *self, ops_error *error) {
-  (void)stream, (void)error;
+  (void)error;
+  if (stream && FAULTY(stream, wait_ignored)) rest(LATE_NS);
   const ops_copy *copy = &self->copy;
   const char *from = faulty_address(copy->source_kind, copy->source);
   char *to = faulty_address(copy->target_kind, copy->target);

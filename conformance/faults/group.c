@@ -27,9 +27,12 @@ static int32_t group_compile(ops_device *device, const ops_graph *group,
                              ops_kernel **out_kernel, const ops_kernel_api **out_api,
                              ops_error *error) {
   const ops_kernel_def *def = group->node_count == 1 ? faulty_find_def(group->nodes->op) : NULL;
-  if (!def) {
-    return ops_error_set(error, OPS_ERROR_DECLINED, "a group of %llu nodes: expected one",
-                         (unsigned long long)group->node_count);
+  if (!def || group->input_count != group->nodes->input_count) {
+    return ops_error_set(error, OPS_ERROR_DECLINED,
+                         "a group of %llu nodes with %llu inputs: expected one node without "
+                         "constants",
+                         (unsigned long long)group->node_count,
+                         (unsigned long long)group->input_count);
   }
   *out_api = &faulty_kernel;
   return faulty_kernel.create(device, def, group->nodes, out_kernel, error);

@@ -4,8 +4,8 @@
 // the stream, results leave by copies on it, and the host waits once, at the end:
 //
 //   one stream    copy in A, execute, copy out, copy in B, execute, copy out
-//   two streams   run A; copy in B on the one, execute on the other behind an event, copy out on the
-//                 first behind another event
+//   two streams   run A; copy in B on the one, execute on the other behind an event, copy out
+//                 on the first behind another event
 //   in flight     copy in A, execute, copy out, destroy the stream
 //
 // Something slow stands at the head of each queue. Descriptors are spoilt as soon as execute

@@ -70,6 +70,7 @@ bool oc_check_order(oc_trial *trial);
 bool oc_check_capture(oc_trial *trial);
 bool oc_check_allocation(oc_trial *trial);
 bool oc_check_leak(oc_trial *trial);
+bool oc_check_thread_count(oc_trial *trial);
 
 // Fills the result's output, element, expected and got with the first difference of two outputs
 // of one shape; returns the element.
@@ -110,6 +111,7 @@ bool oc_check_environment(oc_trial *trial);
 #define OC_CHECK_STREAMS "streams"
 #define OC_CHECK_SCHEMA "schema"
 #define OC_CHECK_REWRITE "rewrite"
+#define OC_CHECK_THREAD_COUNT "thread_count"
 #define OC_CHECK_NEGOTIATION "negotiation"
 #define OC_CHECK_OPERATOR "operator"
 #define OC_CHECK_REQUIRE "require"

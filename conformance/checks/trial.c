@@ -52,6 +52,7 @@ static const run_row kRuns[OC_RUN_COUNT] = {
     [OC_RUN_STRICT] = {.name = "float32 accumulation required"},
     [OC_RUN_SCARCE] = {.name = "after failed allocations"},
     [OC_RUN_CYCLE] = {.name = "again from create to destroy"},
+    [OC_RUN_THREADS] = {.name = "another number of threads"},
     [OC_RUN_CHAINED] = {"with operators behind it", OC_PLACE_END, 2, OC_REVOKE_CONTENTS, 0,
                         false},
 };

@@ -63,6 +63,7 @@ typedef enum oc_run_kind {
   OC_RUN_STRICT,
   OC_RUN_SCARCE,
   OC_RUN_CYCLE,
+  OC_RUN_THREADS,
   OC_RUN_CHAINED,  // with operators behind the node, see chained.h
   OC_RUN_COUNT
 } oc_run_kind;

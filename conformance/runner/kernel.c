@@ -74,6 +74,17 @@ int32_t oc_kernel_create(oc_kernel *kernel, ops_error *error) {
                                   oc_node_view_node(kernel->view), &kernel->kernel, error);
 }
 
+int32_t oc_kernel_renew_view(oc_kernel *kernel, const oc_node_options *options,
+                             ops_error *error) {
+  oc_node_view *view = NULL;
+  OPS_RETURN_IF_ERROR(oc_node_view_create(kernel->item, kernel->inputs, options, &view, error));
+  oc_node_view_spoil(kernel->view);
+  oc_node_view_destroy(kernel->spoilt_view);
+  kernel->spoilt_view = kernel->view;
+  kernel->view = view;
+  return OPS_OK;
+}
+
 // The inputs whose contents the definition wants to see in prepare.
 static uint64_t shape_inputs(const oc_kernel *kernel) {
   uint64_t mask = 0;
@@ -193,6 +204,7 @@ void oc_kernel_release(oc_kernel *kernel) {
 void oc_kernel_finish(oc_kernel *kernel) {
   oc_kernel_release(kernel);
   oc_node_view_destroy(kernel->view);
+  oc_node_view_destroy(kernel->spoilt_view);
   memset(kernel, 0, sizeof *kernel);
 }
 

@@ -15,6 +15,7 @@ typedef struct oc_kernel {
   const oc_case *item;
   const oc_inputs *inputs;
   oc_node_view *view;
+  oc_node_view *spoilt_view;  // that create was lent; constants point into it
   ops_claim claim;
   const ops_kernel_def *def;
   ops_kernel *kernel;
@@ -44,6 +45,10 @@ int32_t oc_kernel_claim_group(oc_kernel *kernel, bool *out_taken, ops_error *err
 // nothing: no aliases, no determinism, arguments in host memory. DECLINED: the group is not
 // worth it.
 int32_t oc_kernel_create(oc_kernel *kernel, ops_error *error);
+// After create: the view that create was lent is spoilt, and a new one of `options` takes its
+// place.
+int32_t oc_kernel_renew_view(oc_kernel *kernel, const oc_node_options *options,
+                             ops_error *error);
 // `aliases` may be NULL. Fills reply and outputs; replaces an earlier prepared object.
 int32_t oc_kernel_prepare(oc_kernel *kernel, const ops_alias *aliases, uint64_t alias_count,
                           ops_error *error);

@@ -11,6 +11,7 @@
 #include "ops_support/error.h"
 
 #define OUTPUT_VALUE_BASE 1000
+#define SPOILT 0x7f  // bytes of what was lent
 #define INNER_VALUE_BASE 2000
 #define OC_NODE_MAX_POST_INPUTS 4
 
@@ -354,6 +355,15 @@ void oc_node_view_destroy(oc_node_view *view) {
     oc_array_finish(&view->tensors[i]);
   }
   free(view);
+}
+
+void oc_node_view_spoil(oc_node_view *view) {
+  memset(&view->node, SPOILT, sizeof view->node);
+  memset(view->inputs, SPOILT, sizeof view->inputs);
+  memset(view->input_types, SPOILT, sizeof view->input_types);
+  memset(view->outputs, SPOILT, sizeof view->outputs);
+  memset(view->output_types, SPOILT, sizeof view->output_types);
+  memset(view->attributes, SPOILT, sizeof view->attributes);
 }
 
 const ops_node *oc_node_view_node(const oc_node_view *view) {

@@ -36,6 +36,10 @@ int32_t oc_node_view_create(const oc_case *item, const oc_inputs *inputs,
                             ops_error *error);
 void oc_node_view_destroy(oc_node_view *view);  // accepts NULL
 
+// Overwrites what a kernel has to copy: names, attributes and operands of the node. Contents of
+// constants stay. The view is good for nothing but destroy then.
+void oc_node_view_spoil(oc_node_view *view);
+
 const ops_node *oc_node_view_node(const oc_node_view *view);
 
 // With `group`: the node and what is behind it as a graph, whose inputs are those of the case

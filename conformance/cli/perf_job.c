@@ -58,6 +58,7 @@ static int32_t look_at(const oc_target_options *options, const char *who, look *
                        ops_error *error) {
   int ends[2], how = 0;
   memset(found, 0, sizeof *found);
+  found->error = (ops_error)OPS_ERROR_INIT;
   if (pipe(ends) != 0) {
     return ops_error_set(error, OPS_ERROR_INTERNAL, "no pipe: %s", strerror(errno));
   }

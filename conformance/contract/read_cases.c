@@ -159,8 +159,8 @@ static int32_t read_vary(oc_reader *reader, const oc_yaml_node *node, const oc_v
   return OPS_OK;
 }
 
-static int32_t read_row_ranges(oc_reader *reader, const oc_yaml_node *node,
-                               oc_row_input *inputs) {
+int32_t oc_reader_row_ranges(oc_reader *reader, const oc_yaml_node *node,
+                             oc_row_input *inputs) {
   if (!node) return OPS_OK;
   OPS_RETURN_IF_ERROR(oc_reader_expect(reader, node, OC_YAML_MAP, "input: interval"));
   for (const oc_yaml_node *child = node->first; child; child = child->next) {
@@ -272,7 +272,7 @@ static int32_t read_row(oc_reader *reader, const row_draft *draft,
   }
   OPS_RETURN_IF_ERROR(complete_inputs(reader, draft, shape_node ? &shape : NULL, inputs));
   OPS_RETURN_IF_ERROR(check_repeated(reader, draft, inputs));
-  OPS_RETURN_IF_ERROR(read_row_ranges(reader, draft->ranges, inputs));
+  OPS_RETURN_IF_ERROR(oc_reader_row_ranges(reader, draft->ranges, inputs));
   if (draft->attributes) {
     OPS_RETURN_IF_ERROR(
         oc_reader_fixed_attributes(reader, draft->attributes, false, attributes));

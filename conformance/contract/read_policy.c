@@ -188,6 +188,7 @@ typedef struct point_draft {
   oc_performance point;
   const oc_yaml_node *inputs;
   const oc_yaml_node *values;
+  const oc_yaml_node *ranges;
 } point_draft;
 
 static int32_t read_point_node(oc_reader *reader, const oc_yaml_node *node,
@@ -228,6 +229,8 @@ static const oc_field performance_fields[] = {
      "shapes"},
     {"values", "input: number or list", false, read_point_node, offsetof(point_draft, values),
      NULL, "constant contents, as in a row"},
+    {"ranges", "input: interval", false, read_point_node, offsetof(point_draft, ranges), NULL,
+     "replaces the range of the parameter"},
     {"constants", "list of inputs", false, read_point_constants, 0, NULL,
      "those that are constants of the graph, such as weights; those in values are, too"},
     {"attributes", "attribute: value", false, read_point_attributes, 0, NULL, "of the node"},
@@ -255,6 +258,7 @@ static int32_t finish_point(oc_reader *reader, const oc_yaml_node *node,
   out_point->at = oc_reader_position(reader, node);
   out_point->inputs = inputs;
   OPS_RETURN_IF_ERROR(oc_reader_row_inputs(reader, draft->inputs, draft->values, inputs));
+  OPS_RETURN_IF_ERROR(oc_reader_row_ranges(reader, draft->ranges, inputs));
   for (size_t i = 0; i < c->input_count; ++i) {
     if (inputs[i].contents.kind != OC_VALUE_NONE) out_point->constants |= (uint32_t)1 << i;
   }

@@ -136,6 +136,9 @@ extern const oc_grammar oc_grammar_execution, oc_grammar_scheduling, oc_grammar_
 int32_t oc_reader_attribute_value(oc_reader *reader, const oc_yaml_node *node,
                                   const oc_attribute *attribute, bool keywords,
                                   bool expressions, oc_value *out_value);
+// Ranges of inputs that replace the parameters', of a row or a performance point; `node` NULL:
+// none.
+int32_t oc_reader_row_ranges(oc_reader *reader, const oc_yaml_node *node, oc_row_input *inputs);
 // Inputs (shapes) and values (contents) of a row, an error case or a performance point.
 int32_t oc_reader_row_inputs(oc_reader *reader, const oc_yaml_node *inputs,
                              const oc_yaml_node *values, oc_row_input *rows);

@@ -220,6 +220,10 @@ int32_t oc_journal_report(const oc_journal *journal, oc_report *out_report, ops_
   memcpy(out_report->candidate_hash, header->candidate_hash, sizeof header->candidate_hash);
   memcpy(out_report->oracle_hash, header->oracle_hash, sizeof header->oracle_hash);
   memcpy(out_report->started, header->started, sizeof header->started);
+  memcpy(out_report->host.system, header->system, sizeof header->system);
+  memcpy(out_report->host.release, header->release, sizeof header->release);
+  memcpy(out_report->host.machine, header->machine, sizeof header->machine);
+  out_report->host.cpus = header->cpus;
   size_t next = 0;
   for (uint32_t i = 0; i < journal->cases.count; ++i) {
     if (next < journal->count && journal->results[next].case_index == i) {

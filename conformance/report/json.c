@@ -3,8 +3,6 @@
 // The report as JSON, format 1, as report.schema.json states it. The checks that a case was put
 // to are one of few sets: the sets stand once, a case names its own by number.
 #include <stdlib.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include "cases/element.h"
 #include "checks/check.h"
@@ -48,20 +46,17 @@ static void put_identity(oc_json_out *json, const char *name, const oc_identity 
   oc_json_out_close(json);
 }
 
-static void put_system(oc_json_out *json) {
-  struct utsname system;
-  if (uname(&system) == 0) {
-    oc_json_out_text(json, "system", system.sysname);
-    oc_json_out_text(json, "release", system.release);
-    oc_json_out_text(json, "machine", system.machine);
-  }
-  oc_json_out_integer(json, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
+static void put_host(oc_json_out *json, const oc_host *host) {
+  oc_json_out_text_if(json, "system", host->system);
+  oc_json_out_text_if(json, "release", host->release);
+  oc_json_out_text_if(json, "machine", host->machine);
+  oc_json_out_integer(json, "cpus", host->cpus);
 }
 
 static void put_environment(oc_json_out *json, const oc_report *report) {
   const oc_report_setup *setup = &report->setup;
   oc_json_out_open(json, "environment", '{');
-  put_system(json);
+  put_host(json, &report->host);
   oc_json_out_text(json, "started", report->started);
   oc_json_out_text_if(json, "contracts", setup->onnx_tests ? NULL : setup->contracts);
   oc_json_out_text_if(json, "onnx_tests", setup->onnx_tests);

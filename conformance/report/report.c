@@ -6,13 +6,25 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cases/array.h"
 #include "cases/element.h"
 #include "checks/check.h"
 #include "ops_support/error.h"
 #include "report/escape.h"
+
+static void look_at_host(oc_host *host) {
+  struct utsname system;
+  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+  host->cpus = cpus > 0 ? (uint32_t)cpus : 0;
+  if (uname(&system) != 0) return;
+  snprintf(host->system, sizeof host->system, "%.64s", system.sysname);
+  snprintf(host->release, sizeof host->release, "%.64s", system.release);
+  snprintf(host->machine, sizeof host->machine, "%.64s", system.machine);
+}
 
 int32_t oc_report_init(oc_report *report, const oc_report_setup *setup, const oc_cases *cases,
                        size_t selected, ops_error *error) {
@@ -25,6 +37,7 @@ int32_t oc_report_init(oc_report *report, const oc_report_setup *setup, const oc
   if (!report->results) {
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for %zu results", selected);
   }
+  look_at_host(&report->host);
   const time_t now = time(NULL);
   struct tm utc;
   gmtime_r(&now, &utc);

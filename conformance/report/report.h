@@ -51,6 +51,14 @@ typedef struct oc_report_setup {
   size_t disabled_pass_count;
 } oc_report_setup;
 
+// Where a run took place, as uname has it.
+typedef struct oc_host {
+  char system[65];
+  char release[65];
+  char machine[65];
+  uint32_t cpus;
+} oc_host;
+
 typedef struct oc_report {
   oc_report_setup setup;
   const oc_cases *cases;
@@ -68,6 +76,7 @@ typedef struct oc_report {
   char candidate_hash[65];
   char oracle_hash[65];
   char started[32];  // UTC, ISO 8601
+  oc_host host;      // this machine, or the one that a journal names
   double seconds;
   int32_t exit_code;
 } oc_report;

@@ -20,6 +20,7 @@ import pathlib
 import random
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import threading
@@ -302,10 +303,11 @@ class Reach:
 class Judge:
     """Runs opsconform on mutants; knows what passes without a mutation."""
 
-    def __init__(self, build, folder):
+    def __init__(self, build, contracts, folder):
         self.program = build / "bin" / "opsconform"
         self.library = build / "lib" / "libops_cpu.so"
         self.folder, self.known, self.lock = folder, {}, threading.Lock()
+        shutil.copytree(contracts, folder / "contracts")  # as they are now
 
     def run(self, library, operator, tier, stem, seconds):
         """(ids that pass, seconds), or the line of the first failure."""
@@ -314,7 +316,8 @@ class Judge:
         started = time.monotonic()
         process = subprocess.Popen(
             [self.program, "--provider", library, "--op", operator, "--tier", tier, "--jobs", "1",
-             "--timeout", CASE_SECONDS, "--report", f"json:{report}"],
+             "--timeout", CASE_SECONDS, "--contracts", self.folder / "contracts",
+             "--report", f"json:{report}"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             start_new_session=True)
         timer = threading.Timer(seconds, os.killpg, (process.pid, signal.SIGKILL))
@@ -397,7 +400,7 @@ def measure(build, source, folder, number, seed, jobs, minutes, say):
     end = time.monotonic() + 60 * minutes
     every = list_mutants(source)
     random.Random(seed).shuffle(every)
-    tools, judge = Build(build, source), Judge(build, folder)
+    tools, judge = Build(build, source), Judge(build, source.parents[1] / "contracts", folder)
     reach = Reach(tools).table()
     chosen = iter([m for m in every if m.file in tools.objects and reach[m.file]])
     lock, results, discarded = threading.Lock(), [], 0

@@ -37,6 +37,8 @@ static const run_row kRuns[OC_RUN_COUNT] = {
     [OC_RUN_MOVED] = {"other addresses", OC_PLACE_START, 1, OC_REVOKE_CONTENTS, 1, false},
     [OC_RUN_CONSTANT] = {"inputs as constants", OC_PLACE_END, 1, OC_REVOKE_ACCESS, 1, false},
     [OC_RUN_LAYOUT] = {"private layouts", OC_PLACE_END, 2, OC_REVOKE_CONTENTS, 1, false},
+    [OC_RUN_CONSTANT_LAYOUT] = {"private layouts, inputs as constants", OC_PLACE_END, 2,
+                                OC_REVOKE_CONTENTS, 1, false},
     [OC_RUN_CONCURRENT] = {"two threads at once", OC_PLACE_END, 0, OC_REVOKE_CONTENTS, 0,
                            false},
     [OC_RUN_IN_PLACE] = {"in place", OC_PLACE_END, 0, OC_REVOKE_CONTENTS, 0, false},
@@ -270,19 +272,19 @@ static bool run_in_place(oc_trial *trial) {
 }
 
 // The layouts that the kernel would rather have, if it offers any of its own.
-static bool run_layout(oc_trial *trial) {
+static bool run_layout(oc_trial *trial, oc_run_kind run) {
   ops_error error = OPS_ERROR_INIT;
   bool chosen;
-  trial->run = OC_RUN_LAYOUT;
+  trial->run = run;
   int32_t status = oc_kernel_choose_layouts(&trial->kernel, &chosen, &error);
   if (status != OPS_OK) return oc_step_fail(trial, "query_layouts", status, &error);
   if (!chosen) return true;
   retire_launch(trial);
-  trial->run = OC_RUN_LAYOUT;
+  trial->run = run;
   status = oc_kernel_prepare(&trial->kernel, NULL, 0, &error);
   if (status != OPS_OK) return oc_step_fail(trial, "prepare", status, &error);
-  return oc_checks_ask(trial, OC_POINT_PREPARED) &&
-         oc_step_launch(trial, OC_RUN_LAYOUT, NULL) && oc_step_run(trial, OC_RUN_LAYOUT);
+  return oc_checks_ask(trial, OC_POINT_PREPARED) && oc_step_launch(trial, run, NULL) &&
+         oc_step_run(trial, run);
 }
 
 // The same node with its other inputs as constants, if it is claimed so.
@@ -294,7 +296,7 @@ static bool run_constant(oc_trial *trial) {
   if (!open_kernel(trial, weights)) return false;
   if (trial->kernel.claim.answer != OPS_CLAIM_SUPPORTED) return true;
   return oc_step_prepare(trial, NULL) && oc_step_launch(trial, OC_RUN_CONSTANT, NULL) &&
-         oc_step_run(trial, OC_RUN_CONSTANT);
+         oc_step_run(trial, OC_RUN_CONSTANT) && run_layout(trial, OC_RUN_CONSTANT_LAYOUT);
 }
 
 // A node that is not claimed as it stands may be claimed with constants: definitions can ask
@@ -354,7 +356,7 @@ static void judge_node(oc_trial *trial) {
     const size_t size = sizeof trial->result->implementation - 1;
     memcpy(trial->result->implementation, chosen.data, chosen.size < size ? chosen.size : size);
   }
-  if (!run_in_place(trial) || !run_layout(trial)) return;
+  if (!run_in_place(trial) || !run_layout(trial, OC_RUN_LAYOUT)) return;
   const ops_kernel_def *plain = trial->kernel.def;
   if (!constant && !run_constant(trial)) return;
   trial->chain.node_constants = constant ? weights_of(trial) : 0;

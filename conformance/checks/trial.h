@@ -43,13 +43,14 @@ typedef struct oc_expected {
 
 // The runs of one case, in this order.
 typedef enum oc_run_kind {
-  OC_RUN_FIRST,       // data against the rear guard; inputs without access after the completion
-  OC_RUN_AGAIN,       // the same addresses once more
-  OC_RUN_MOVED,       // data against the front guard; inputs overwritten after the completion
-  OC_RUN_CONSTANT,    // every input but the first is a constant of the graph
-  OC_RUN_LAYOUT,      // the first private layouts that the kernel offers
-  OC_RUN_CONCURRENT,  // two threads at once, see concurrency.c
-  OC_RUN_IN_PLACE,    // an output in the memory of an input, as the definition allows
+  OC_RUN_FIRST,     // data against the rear guard; inputs without access after the completion
+  OC_RUN_AGAIN,     // the same addresses once more
+  OC_RUN_MOVED,     // data against the front guard; inputs overwritten after the completion
+  OC_RUN_CONSTANT,  // every input but the first is a constant of the graph
+  OC_RUN_LAYOUT,    // the first private layouts that the kernel offers
+  OC_RUN_CONSTANT_LAYOUT,  // both
+  OC_RUN_CONCURRENT,       // two threads at once, see concurrency.c
+  OC_RUN_IN_PLACE,         // an output in the memory of an input, as the definition allows
   // Of side trials (side.h), one check each.
   OC_RUN_STRIDED,
   OC_RUN_MISALIGNED,

@@ -110,6 +110,7 @@ static int32_t run_cases(oc_session *session, ops_error *error) {
   const oc_job job = {.options = options,
                       .cases = session->cases,
                       .suite = session->suite,
+                      .models = session->models,
                       .nodes = session->nodes_file,
                       .oracle = session->oracle_path,
                       .provider_dir = session->provider_dir};
@@ -220,7 +221,7 @@ static int judge(oc_session *session) {
   if (end(session, now_seconds() - start, &error) != OPS_OK) {
     return oc_command_fail(&error, OC_EXIT_HARNESS);
   }
-  if (session->suite) {
+  if (session->suite || session->models) {
     if (oc_nodes_read(session->nodes_file, &session->nodes, &error) != OPS_OK) {
       return oc_command_fail(&error, OC_EXIT_HARNESS);
     }

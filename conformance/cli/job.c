@@ -10,6 +10,7 @@
 #include "bake/bake.h"
 #include "checks/trial.h"
 #include "cli/operators.h"
+#include "models/trial.h"
 #include "onnx_tests/trial.h"
 #include "ops_support/error.h"
 #include "report/file.h"
@@ -245,12 +246,65 @@ static int32_t close_models(void *state, ops_error *error) {
   return OPS_OK;
 }
 
+// ---- One model ------------------------------------------------------------------------------
+
+typedef struct network_bench {
+  oc_model_bench model;
+  ops_key_value options[OC_OPTIONS_MAX_LIST];
+} network_bench;
+
+static int32_t open_network(void *context, oc_beacon *beacon, void **out_state,
+                            oc_hello *out_hello, ops_error *error) {
+  const oc_job *job = context;
+  bool same;
+  OPS_RETURN_IF_ERROR(look_at_providers(job, out_hello, &same, error));
+  if (same) {
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "'%s' is the oracle itself, which cannot judge itself; name another "
+                         "provider, or another oracle with --oracle",
+                         job->options->provider);
+  }
+  network_bench *bench = calloc(1, sizeof *bench);
+  if (!bench) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a bench");
+  oc_job_split_options(job->options, bench->options);
+  bench->model = (oc_model_bench){.list = job->models,
+                                  .beacon = beacon,
+                                  .oracle = {job->models->path, job->oracle, job->provider_dir},
+                                  .providers = {{.name = job->options->provider,
+                                                 .options = bench->options,
+                                                 .option_count = job->options->option_count},
+                                                {.name = job->oracle}},
+                                  .profile = job->options->profile,
+                                  .nodes = job->nodes};
+  *out_state = bench;
+  return OPS_OK;
+}
+
+static void run_network(void *state, uint32_t index, oc_result *out_result) {
+  network_bench *bench = state;
+  oc_model_trial_run(&bench->model, index, out_result);
+}
+
+static int32_t close_network(void *state, ops_error *error) {
+  network_bench *bench = state;
+  (void)error;
+  oc_model_bench_finish(&bench->model);
+  free(bench);
+  return OPS_OK;
+}
+
 oc_worker_job oc_job_worker(const oc_job *job) {
   if (job->bake && !job->suite) {
     return (oc_worker_job){.context = (void *)(uintptr_t)job,
                            .open = open_oven,
                            .run = run_oven,
                            .close = close_oven};
+  }
+  if (job->models) {
+    return (oc_worker_job){.context = (void *)(uintptr_t)job,
+                           .open = open_network,
+                           .run = run_network,
+                           .close = close_network};
   }
   if (job->suite) {
     return (oc_worker_job){.context = (void *)(uintptr_t)job,

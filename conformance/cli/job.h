@@ -6,6 +6,7 @@
 
 #include "cases/case.h"
 #include "cli/options.h"
+#include "models/list.h"
 #include "onnx_tests/suite.h"
 #include "runner/target.h"
 #include "runner/worker.h"
@@ -13,8 +14,9 @@
 typedef struct oc_job {
   const oc_options *options;
   const oc_cases *cases;
-  const oc_onnx_suite *suite;  // cases are models: what --onnx-tests found; NULL else
-  int nodes;                   // with `suite`: as oc_nodes_file gives it
+  const oc_onnx_suite *suite;   // cases are models: what --onnx-tests found; NULL else
+  const oc_model_list *models;  // cases are one model; NULL else
+  int nodes;                    // with `suite` or `models`: as oc_nodes_file gives it
   const char *bake;          // the folder to store cases in, instead of judging them; NULL else
   const char *oracle;        // a path
   const char *provider_dir;  // the installed provider folder

@@ -23,6 +23,7 @@ static int32_t fill_header(oc_session *session, const char *version, ops_error *
   if (session->require) {
     OPS_RETURN_IF_ERROR(oc_file_hash(session->require_path, header->require_hash, error));
   }
+  if (options->model) return oc_file_hash(options->model, header->contracts_hash, error);
   const char *suite = options->onnx_tests;
   return oc_folder_hash(suite ? suite : session->contracts_path, suite ? "" : ".yaml",
                         header->contracts_hash, error);

@@ -30,6 +30,7 @@ READ_TEXT(filter)
 READ_TEXT(op)
 READ_TEXT(oracle)
 READ_TEXT(onnx_tests)
+READ_TEXT(model)
 READ_TEXT(save_failing)
 READ_TEXT(waivers)
 READ_TEXT(against)
@@ -207,6 +208,10 @@ static const oc_option_row kOptions[] = {
      "test_data_set_*) through the runtime, with the oracle behind the provider for what it "
      "lacks",
      read_onnx_tests, false},
+    {"model", "FILE",
+     "instead of contracts run this ONNX model on drawn inputs at every level of the runtime's "
+     "optimizer, with the oracle behind the provider for what it lacks",
+     read_model, false},
     {"expand-functions", NULL,
      "with --onnx-tests: run the function that ONNX defines an operator as, where it defines "
      "one, even where a provider takes the operator",
@@ -264,7 +269,6 @@ static const oc_option_row kOptions[] = {
      read_save_failing, false},
     {"help", NULL, "this text", read_help, true},
     {"version", NULL, "the version", read_version, true},
-    {"model", "FILE", NULL, NULL, false},
     {"validate", NULL, NULL, NULL, false},
 };
 
@@ -322,29 +326,34 @@ static int32_t check_bake(const oc_options *options, ops_error *error) {
 }
 
 // What has no meaning without contracts is refused, not ignored.
-static int32_t check_onnx_tests(const oc_options *options, ops_error *error) {
+static int32_t check_models(const oc_options *options, ops_error *error) {
+  const char *models = options->model ? "model" : "onnx-tests";
+  const bool suite = options->onnx_tests != NULL, any = suite || options->model;
   const struct {
     const char *name;
-    bool given;
+    bool wrong;
   } rows[] = {{"contracts", options->contracts != NULL},
               {"require", options->require != NULL},
               {"op", options->op != NULL},
-              {"seed", options->seed != 0},
-              {"profile", options->profile != OC_PROFILE_STANDARD},
+              {"seed", options->seed != 0 && suite},
+              {"profile", options->profile != OC_PROFILE_STANDARD && suite},
               {"tier", options->tier != OC_TIER_FULL},
               {"save-failing", options->save_failing != NULL},
               {"resume", options->resume != NULL},
               {"mode support", options->mode == OC_MODE_SUPPORT}};
-  for (size_t i = 0; options->onnx_tests && i < sizeof rows / sizeof *rows; ++i) {
-    if (!rows[i].given) continue;
+  if (options->model && suite)
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "--%s belongs to contracts, --onnx-tests runs none; leave one out",
-                         rows[i].name);
+                         "--model and --onnx-tests each say what the cases are; leave one out");
+  for (size_t i = 0; any && i < sizeof rows / sizeof *rows; ++i) {
+    if (!rows[i].wrong) continue;
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "--%s belongs to contracts, --%s runs none; leave one out",
+                         rows[i].name, models);
   }
-  if (options->expand_functions && !options->onnx_tests)
+  if (options->expand_functions && !suite)
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--expand-functions is about models; give --onnx-tests too");
-  if ((options->level || options->disabled_pass_count) && !options->onnx_tests)
+  if ((options->level || options->disabled_pass_count) && !suite)
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "--level and --disable-pass are about models; give --onnx-tests too");
   return OPS_OK;
@@ -362,6 +371,8 @@ static int32_t check_perf(const oc_options *options, ops_error *error) {
               {"update-baseline", options->update_baseline && !options->baseline,
                "needs --baseline FILE, which it writes"},
               {"onnx-tests", options->onnx_tests && perf,
+               "has no contracts, and mode perf measures what contracts say"},
+              {"model", options->model && perf,
                "has no contracts, and mode perf measures what contracts say"},
               {"resume", options->resume && perf,
                "keeps results of cases, and what mode perf measures must be of one time"},
@@ -392,7 +403,7 @@ int32_t oc_options_parse(oc_options *options, int argc, char **argv, ops_error *
   if (!options->jobs) options->jobs = options->mode == OC_MODE_PERF ? 1 : default_jobs();
   const bool lists = options->mode == OC_MODE_LIST_CASES;
   OPS_RETURN_IF_ERROR(check_bake(options, error));
-  OPS_RETURN_IF_ERROR(check_onnx_tests(options, error));
+  OPS_RETURN_IF_ERROR(check_models(options, error));
   OPS_RETURN_IF_ERROR(check_perf(options, error));
   if (options->require && options->mode != OC_MODE_CORRECTNESS) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,

@@ -36,6 +36,7 @@ typedef struct oc_options {
   const char *baseline;      // mode perf: a file
   bool update_baseline;
   const char *onnx_tests;  // a folder of official test cases: they are run, not contracts
+  const char *model;       // a model file: it is run, not contracts
   oc_profile_id profile;
   oc_tier tier;
   oc_mode mode;

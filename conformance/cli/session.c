@@ -104,9 +104,16 @@ static int32_t load_require(oc_session *session, ops_error *error) {
 }
 
 // Cases are models.
-static int32_t gather_suite(oc_session *session, ops_error *error) {
-  OPS_RETURN_IF_ERROR(oc_onnx_suite_open(session->options.onnx_tests, &session->suite, error));
-  session->cases = &session->suite->cases;
+static int32_t gather_models(oc_session *session, ops_error *error) {
+  const oc_options *options = &session->options;
+  if (options->model) {
+    OPS_RETURN_IF_ERROR(
+        oc_model_list_open(options->model, options->seed, &session->models, error));
+    session->cases = &session->models->cases;
+  } else {
+    OPS_RETURN_IF_ERROR(oc_onnx_suite_open(options->onnx_tests, &session->suite, error));
+    session->cases = &session->suite->cases;
+  }
   session->nodes_file = oc_nodes_file();
   if (session->nodes_file < 0) {
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no file for the list of nodes");
@@ -139,7 +146,7 @@ int32_t oc_session_gather(oc_session *session, ops_error *error) {
   if (options->waivers) {
     OPS_RETURN_IF_ERROR(oc_waivers_load(options->waivers, &session->waivers, error));
   }
-  if (options->onnx_tests) return gather_suite(session, error);
+  if (options->onnx_tests || options->model) return gather_models(session, error);
   OPS_RETURN_IF_ERROR(oc_contracts_load(session->contracts_path, &session->contracts, error));
   OPS_RETURN_IF_ERROR(oc_operators_check_contracts(session->contracts, error));
   OPS_RETURN_IF_ERROR(check_op(session, error));
@@ -160,6 +167,7 @@ oc_report_setup oc_session_setup(const oc_session *session) {
   return (oc_report_setup){.provider = options->provider,
                            .contracts = session->contracts_path,
                            .onnx_tests = options->onnx_tests,
+                           .model = options->model,
                            .contracts_given = options->contracts != NULL,
                            .oracle = options->oracle,
                            .require = options->require,
@@ -186,8 +194,10 @@ void oc_session_finish(oc_session *session) {
   free(session->selected);
   free(session->matched);
   oc_nodes_finish(&session->nodes);
-  if (session->suite && session->nodes_file >= 0) close(session->nodes_file);
+  const bool on_models = session->suite || session->models;
+  if (on_models && session->nodes_file >= 0) close(session->nodes_file);
   oc_onnx_suite_close(session->suite);
+  oc_model_list_close(session->models);
   oc_cases_destroy(session->made_cases);
   oc_perf_points_destroy(session->points);
   oc_require_destroy(session->require);

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/require.h"
 #include "journal/journal.h"
+#include "models/list.h"
 #include "onnx_tests/suite.h"
 #include "perf/point.h"
 #include "report/console.h"
@@ -39,8 +40,9 @@ typedef struct oc_session {
   char require_path[PATH_MAX];  // of the table; empty without --require
   oc_require *require;
   oc_waivers *waivers;
-  oc_onnx_suite *suite;
-  int nodes_file;  // with a suite
+  oc_onnx_suite *suite;   // cases are official test cases
+  oc_model_list *models;  // cases are one model
+  int nodes_file;         // with a suite or models
   oc_nodes nodes;
   oc_cases *made_cases;    // from contracts
   oc_perf_points *points;  // with mode perf: they are the cases

@@ -80,6 +80,7 @@ static const field kFields[] = {
     FIELD("contracts", setup.contracts, TEXT, NOTE),
     FIELD("contracts_given", setup.contracts_given, FLAG, NOTE),
     FIELD("onnx_tests", setup.onnx_tests, TEXT, NOTE),
+    FIELD("model", setup.model, TEXT, NOTE),
     FIELD("contracts.sha256", contracts_hash, CHARS, SAME),
     FIELD("require", setup.require, TEXT, NOTE),
     FIELD("require.sha256", require_hash, CHARS, SAME),

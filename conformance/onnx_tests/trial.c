@@ -17,8 +17,8 @@
 
 #include "bake/folder.h"
 #include "onnx_tests/drawn.h"
+#include "onnx_tests/receipts.h"
 #include "ops_support/error.h"
-#include "report/nodes.h"
 
 #define DATA_SET "test_data_set_"
 #define ID_HEAD "onnx/"  // of every id
@@ -91,45 +91,10 @@ static bool open_session(trial *trial, int32_t level, opsrt_session **out_sessio
   return status == OPS_OK || fail_call(trial, OC_ONNX_CHECK_SESSION, status);
 }
 
-static const char *op_name(const opsrt_placement *node, char *text, size_t size) {
-  const bool standard = !node->domain[0] || strcmp(node->domain, "ai.onnx") == 0;
-  snprintf(text, size, "%s%s%s", standard ? "" : node->domain, standard ? "" : ".", node->op);
-  return text;
-}
-
-static void print_sums(const oc_node_run *runs, size_t count, char *text, size_t size) {
-  oc_node_sum sums[OC_NODES_MAX_PROVIDERS];
-  const size_t providers = oc_nodes_sum(runs, count, sums);
-  size_t used = 0;
-  text[0] = 0;
-  for (size_t i = 0; i < providers && used < size; ++i) {
-    used += (size_t)snprintf(text + used, size - used, "%s%s: %llu", i ? ", " : "",
-                             sums[i].provider, (unsigned long long)sums[i].count);
-  }
-}
-
 // Who runs which node, for the result and the list.
 static bool note_nodes(trial *trial) {
-  typedef char op_text[160];
-  const size_t count = opsrt_session_placement_count(trial->session);
-  oc_node_run *runs = calloc(count + 1, sizeof *runs);
-  op_text *ops = calloc(count + 1, sizeof *ops);
-  int32_t status = OPS_ERROR_OUT_OF_MEMORY;
-  if (runs && ops) {
-    for (size_t i = 0; i < count; ++i) {
-      const opsrt_placement *node = opsrt_session_placement(trial->session, i);
-      runs[i] = (oc_node_run){.node = node->node,
-                              .op = op_name(node, ops[i], sizeof ops[i]),
-                              .provider = node->provider,
-                              .reason = node->reason};
-    }
-    print_sums(runs, count, trial->result->implementation,
-               sizeof trial->result->implementation);
-    status = oc_nodes_append(trial->bench->nodes, trial->result->case_index, runs, count,
-                             &trial->error);
-  }
-  free(runs);
-  free(ops);
+  const int32_t status =
+      oc_receipts_note(trial->session, trial->bench->nodes, trial->result, NULL, &trial->error);
   return status == OPS_OK || fail_call(trial, OC_ONNX_CHECK_SESSION, status);
 }
 

@@ -53,11 +53,11 @@ void oc_console_greet(oc_console *console, const oc_report *report) {
           console->stream);
   }
   fprintf(console->stream, "%s %s %s, sha256 %.16s\n",
-          setup->onnx_tests ? "behind it" : "oracle   ", oracle->name, oracle->version,
+          oc_report_on_models(setup) ? "behind it" : "oracle   ", oracle->name, oracle->version,
           report->oracle_hash);
-  if (setup->onnx_tests) {
+  if (oc_report_on_models(setup)) {
     fprintf(console->stream, "run       %zu cases of %s, %u jobs\n\n", report->selected,
-            setup->onnx_tests, setup->jobs);
+            setup->model ? setup->model : setup->onnx_tests, setup->jobs);
     fflush(console->stream);
     return;
   }

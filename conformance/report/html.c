@@ -52,7 +52,7 @@ static void put_head(FILE *stream, const oc_report *report) {
       verdict_class(report->exit_code), oc_exit_meaning(report->exit_code), report->exit_code);
   fprintf(stream, " · %zu cases in %.0f s · %s", report->count, report->seconds,
           report->started);
-  if (!report->setup.onnx_tests) {
+  if (!oc_report_on_models(&report->setup)) {
     fprintf(stream, " · profile %s, tier %s", oc_profile_name(report->setup.profile),
             oc_tier_name(report->setup.tier));
   }
@@ -135,10 +135,10 @@ static void put_about(FILE *stream, const oc_report *report) {
   put_fact(stream, "driver", provider->driver);
   put_fact(stream, "memory",
            provider->device_memory ? "on the device: reads out of bounds are unchecked" : "");
-  put_identity(stream, setup->onnx_tests ? "behind it" : "oracle", &report->hello.oracle,
-               report->oracle_hash);
-  put_fact(stream, "contracts", setup->onnx_tests ? "" : setup->contracts);
-  put_fact(stream, "models", setup->onnx_tests);
+  put_identity(stream, oc_report_on_models(setup) ? "behind it" : "oracle",
+               &report->hello.oracle, report->oracle_hash);
+  put_fact(stream, "contracts", oc_report_on_models(setup) ? "" : setup->contracts);
+  put_fact(stream, "models", setup->model ? setup->model : setup->onnx_tests);
   put_fact(stream, "required", setup->require);
   put_fact(stream, "filter", setup->filter);
   put_fact(stream, "operator", setup->op);

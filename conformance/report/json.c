@@ -58,8 +58,9 @@ static void put_environment(oc_json_out *json, const oc_report *report) {
   oc_json_out_open(json, "environment", '{');
   put_host(json, &report->host);
   oc_json_out_text(json, "started", report->started);
-  oc_json_out_text_if(json, "contracts", setup->onnx_tests ? NULL : setup->contracts);
+  oc_json_out_text_if(json, "contracts", oc_report_on_models(setup) ? NULL : setup->contracts);
   oc_json_out_text_if(json, "onnx_tests", setup->onnx_tests);
+  oc_json_out_text_if(json, "model", setup->model);
   oc_json_out_text_if(json, "require", setup->require);
   oc_json_out_text_if(json, "filter", setup->filter);
   oc_json_out_text_if(json, "op", setup->op);

@@ -150,7 +150,7 @@ void oc_report_waivers_begin(oc_report *report, oc_waivers *waivers) {
 // Whether every case there is has run. The tier merge leaves some out.
 static bool is_complete(const oc_report *report) {
   const oc_report_setup *setup = &report->setup;
-  return !setup->filter && !setup->op && !setup->shard && !setup->onnx_tests &&
+  return !setup->filter && !setup->op && !setup->shard && !oc_report_on_models(setup) &&
          setup->tier != OC_TIER_MERGE && report->counts[OC_STATUS_NOT_RUN] == 0;
 }
 
@@ -243,7 +243,8 @@ const char *oc_report_clauses(const oc_result *result) {
 
 int32_t oc_report_type(const oc_report *report, const oc_result *result) {
   const oc_case *item = oc_report_case(report, result);
-  const char *slash = item && !report->setup.onnx_tests ? strchr(item->id, '/') : NULL;
+  const char *slash =
+      item && !oc_report_on_models(&report->setup) ? strchr(item->id, '/') : NULL;
   return slash ? oc_element_type(slash + 1, strcspn(slash + 1, "/+")) : OPS_TYPE_UNDEFINED;
 }
 
@@ -270,6 +271,7 @@ char *oc_report_repeat(const oc_report *report, const oc_result *result) {
   put_option(stream, "provider", setup->provider);
   if (setup->performance) fputs(" --mode perf", stream);
   put_option(stream, "onnx-tests", setup->onnx_tests);
+  put_option(stream, "model", setup->model);
   put_option(stream, "contracts", setup->contracts_given ? setup->contracts : NULL);
   put_option(stream, "oracle", setup->oracle);
   put_option(stream, "require", setup->require);
@@ -285,7 +287,7 @@ char *oc_report_repeat(const oc_report *report, const oc_result *result) {
     put_option(stream, "disable-pass", setup->disabled_passes[i]);
   }
   // Which checks a case is put to depends on the tier, too.
-  if (!setup->onnx_tests) put_option(stream, "tier", oc_tier_name(setup->tier));
+  if (!oc_report_on_models(setup)) put_option(stream, "tier", oc_tier_name(setup->tier));
   fprintf(stream, " --timeout %g", setup->timeout);
   if (!setup->onnx_tests) fprintf(stream, " --seed %" PRIu64, setup->seed);
   if (result->case_index != OC_NO_CASE) {

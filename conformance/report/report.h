@@ -32,6 +32,7 @@ typedef struct oc_report_setup {
   const char *contracts;       // folder or file
   bool contracts_given;        // by the user: then a repeat line names it
   const char *onnx_tests;      // the folder of models that are the cases; NULL: contracts
+  const char *model;           // the one model that the cases run; NULL: none
   const char *oracle;          // NULL: the bundled one
   const char *require;         // NULL: none
   const char *filter;          // NULL: all
@@ -58,6 +59,11 @@ typedef struct oc_host {
   char machine[65];
   uint32_t cpus;
 } oc_host;
+
+// Cases are models; contracts have no part in the run.
+static inline bool oc_report_on_models(const oc_report_setup *setup) {
+  return setup->onnx_tests || setup->model;
+}
 
 typedef struct oc_report {
   oc_report_setup setup;

@@ -61,16 +61,25 @@ typedef struct conv_item {
   int64_t group, filter, filters;  // first output channel, how many
   int64_t row;                     // of the output, counted over all but the last dimension
   int64_t start, count;            // of the piece
+  ref_noise noise;
   double sums[BLOCK][REF_CONV_PIECE];
 } conv_item;
 
+static void add_rounded(double w, const double *x, int64_t stride, int64_t n, ref_noise *noise,
+                        double *sum) {
+  for (int64_t i = 0; i < n; ++i) sum[i] = ref_noisy(noise, sum[i] + w * x[i * stride]);
+}
+
 // Adds weight[j * weight_step] * x[i * stride] to row j of the sums.
 static void add_products(const double *weight, int64_t weight_step, int64_t filters,
-                         const double *x, int64_t stride, int64_t n, double *sums) {
+                         const double *x, int64_t stride, int64_t n, ref_noise *noise,
+                         double *sums) {
   for (int64_t j = 0; j < filters; ++j) {
     double w = weight[j * weight_step];
     double *sum = sums + j * REF_CONV_PIECE;
-    if (stride == 1)
+    if (noise->low)
+      add_rounded(w, x, stride, n, noise, sum);
+    else if (stride == 1)
       for (int64_t i = 0; i < n; ++i) sum[i] += w * x[i];
     else
       for (int64_t i = 0; i < n; ++i) sum[i] += w * x[i * stride];
@@ -94,7 +103,7 @@ static void sum_tap(const ref_conv_job *job, conv_item *item, int64_t row, int64
   for (int64_t c = 0; c < s->group_channels; ++c)
     add_products(weight + c * s->taps, s->group_channels * s->taps, item->filters,
                  x + c * s->in_size + shift + low * w->stride[last], w->stride[last],
-                 high - low, &item->sums[0][low]);
+                 high - low, &item->noise, &item->sums[0][low]);
 }
 
 // Adds Z to a piece of a row and applies the activation.
@@ -132,6 +141,7 @@ static void run_item(const ref_conv_job *job, int64_t number) {
   int32_t last = s->window.rank - 1;
   conv_item item;
   memset(item.sums, 0, sizeof item.sums);
+  item.noise = ref_noise_of(job->noise, (uint64_t)number);
   item.start = number % job->pieces * REF_CONV_PIECE;
   number /= job->pieces;
   item.row = number % s->out_rows;

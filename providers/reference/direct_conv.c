@@ -46,6 +46,7 @@ int32_t ref_conv_run(ref_run *run, int64_t rows,
                       .bias = ref_given(run, 2) ? &run->inputs[2] : NULL,
                       .z = ref_given(run, 3) ? &run->inputs[3] : NULL,
                       .y = &run->outputs[0],
+                      .noise = ref_noise_in(run),
                       .pieces = (width + REF_CONV_PIECE - 1) / REF_CONV_PIECE};
   if (job.y->count == 0) return OPS_OK;
   ref_decode_part(weights, 0, weights->dims[0], decoded);

@@ -29,6 +29,7 @@ typedef struct ref_conv_job {
   const ref_view *bias;  // NULL: none
   const ref_view *z;     // FusedConv: what is added; NULL: nothing
   const ref_view *y;
+  const ref_noise *noise;
   int64_t n;       // image
   int64_t pieces;  // of an output row
 } ref_conv_job;

@@ -425,6 +425,47 @@ static void clear_tail(const ref_view *view) {
   if (end % 8 != 0) ((uint8_t *)view->data)[end / 8] &= (uint8_t)((1u << end % 8) - 1);
 }
 
+static int is_contiguous(const ref_view *view) {
+  int64_t step = 1;
+  for (int32_t d = view->rank - 1; d >= 0; --d) {
+    if (view->dims[d] != 1 && view->strides[d] != step) return 0;
+    step *= view->dims[d];
+  }
+  return 1;
+}
+
+// Moves results by a unit in the last place at most, see noise.h. Zeros, infinities and NaN
+// stay.
+static void move_results(const ref_view *view, ref_noise noise) {
+  enum { ROOM = 256 };
+  double values[ROOM];
+  const double unit = (double)(ref_noise_low(view->type) + 1) * 0x1p-52;
+  for (int64_t at = 0; at < view->count; at += ROOM) {
+    const int64_t n = view->count - at < ROOM ? view->count - at : ROOM;
+    ref_load(view, at, 1, n, values);
+    for (int64_t i = 0; i < n; ++i) values[i] += values[i] * unit * ref_noise_step(&noise);
+    ref_store(view, at, 1, n, values);
+  }
+}
+
+// FNV-1a, so that nodes of a model do not move alike.
+static uint64_t hash_of(ops_str name) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (uint64_t i = 0; i < name.size; ++i)
+    hash = (hash ^ (unsigned char)name.data[i]) * 0x100000001b3u;
+  return hash;
+}
+
+static void perturb_results(const ref_run *run) {
+  const ref_noise *noise = ref_noise_in(run);
+  for (uint64_t i = 0; noise->results && i < run->output_count; ++i) {
+    const ref_view *view = &run->outputs[i];
+    if (view->present && view->value == NULL && ref_noise_low(view->type) != 0 &&
+        is_contiguous(view))
+      move_results(view, ref_noise_of(noise, hash_of(run->kernel->name) + i));
+  }
+}
+
 static int32_t execute(ops_prepared *prepared, const ops_execute_request *request,
                        ops_stream *stream, ops_error *error) {
   (void)stream;
@@ -454,6 +495,7 @@ static int32_t execute(ops_prepared *prepared, const ops_execute_request *reques
   for (uint64_t i = 0; i < run.output_count; ++i)
     RETURN_IF_ERROR(view_output(prepared, &request->outputs[i], i, &run));
   RETURN_IF_ERROR(kernel->op->execute(&run));
+  perturb_results(&run);
   for (uint64_t i = 0; i < run.output_count; ++i) clear_tail(&run.outputs[i]);
   return OPS_OK;
 }

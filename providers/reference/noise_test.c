@@ -30,7 +30,7 @@ static void rounds_to_neighbours_with_the_right_mean(void **state) {
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    const ref_noise seed = {i, ref_noise_low(rows[i].type)};
+    const ref_noise seed = {i, ref_noise_low(rows[i].type), 0};
     ref_noise noise = ref_noise_of(&seed, 3);
     int up = 0;
     for (int k = 0; k < DRAWS; ++k) {
@@ -44,7 +44,7 @@ static void rounds_to_neighbours_with_the_right_mean(void **state) {
 }
 
 static void leaves_alone_what_is_exact(void **state) {
-  const ref_noise off = {7, 0}, on = {7, ref_noise_low(OPS_TYPE_FLOAT)};
+  const ref_noise off = {7, 0, 0}, on = {7, ref_noise_low(OPS_TYPE_FLOAT), 0};
   const double exact[] = {0, -0.0, 1, -1.5, 16777216, (double)0.1f, INFINITY, -INFINITY};
   (void)state;
   ref_noise none = ref_noise_of(&off, 0), noise = ref_noise_of(&on, 0);
@@ -59,7 +59,7 @@ static void leaves_alone_what_is_exact(void **state) {
 }
 
 static void items_differ_and_repeat(void **state) {
-  const ref_noise seed = {1, ref_noise_low(OPS_TYPE_FLOAT)};
+  const ref_noise seed = {1, ref_noise_low(OPS_TYPE_FLOAT), 0};
   (void)state;
   ref_noise a = ref_noise_of(&seed, 0), again = ref_noise_of(&seed, 0);
   ref_noise b = ref_noise_of(&seed, 1);
@@ -78,7 +78,9 @@ static void options_are_read_strictly(void **state) {
       {"tie_shift", "up", NULL},
       {"tie_shift", "left", "up, down or none"},
       {"perturb_to", "int8", "float, double, float16 or bfloat16"},
-      {"perturbed", "1", "there are perturb, perturb_to and tie_shift"},
+      {"perturb_results", "yes", NULL},
+      {"perturb_results", "1", "yes or no"},
+      {"perturbed", "1", "there are perturb, perturb_to"},
   };
   test_host host;
   (void)state;

@@ -12,6 +12,7 @@
 #define TILE_K 32
 
 typedef struct tile {
+  ref_noise noise;
   int64_t m0, n0, mn, nn;
   int64_t a, b, y;  // offsets of this product of the batch
 } tile;
@@ -32,7 +33,12 @@ static void load_row_int(const ref_matrix *matrix, int64_t base, int64_t row, in
                n, out);
 }
 
-static void accumulate(const ref_product *p, const tile *t, double sums[TILE_M][TILE_N]) {
+static void add_rounded(double factor, const double *b, int64_t n, ref_noise *noise,
+                        double *sums) {
+  for (int64_t j = 0; j < n; ++j) sums[j] = ref_noisy(noise, sums[j] + factor * b[j]);
+}
+
+static void accumulate(const ref_product *p, tile *t, double sums[TILE_M][TILE_N]) {
   double a[TILE_M][TILE_K], b[TILE_N];
   for (int64_t k0 = 0; k0 < p->k; k0 += TILE_K) {
     int64_t kn = least(TILE_K, p->k - k0);
@@ -40,7 +46,10 @@ static void accumulate(const ref_product *p, const tile *t, double sums[TILE_M][
     for (int64_t k = 0; k < kn; ++k) {
       load_row(&p->b, t->b, k0 + k, t->n0, t->nn, b);
       for (int64_t i = 0; i < t->mn; ++i)
-        for (int64_t j = 0; j < t->nn; ++j) sums[i][j] += a[i][k] * b[j];
+        if (t->noise.low)
+          add_rounded(a[i][k], b, t->nn, &t->noise, sums[i]);
+        else
+          for (int64_t j = 0; j < t->nn; ++j) sums[i][j] += a[i][k] * b[j];
     }
   }
 }
@@ -71,7 +80,7 @@ static int64_t place(const ref_product *p, const tile *t, int64_t i) {
   return t->y + (t->m0 + i) * p->y.row + t->n0 * p->y.column;
 }
 
-static void run_tile(const ref_product *p, const tile *t) {
+static void run_tile(const ref_product *p, tile *t) {
   double sums[TILE_M][TILE_N];
   memset(sums, 0, sizeof sums);
   accumulate(p, t, sums);
@@ -116,12 +125,19 @@ static void run_tile_int(const ref_product *p, const tile *t) {
   }
 }
 
+typedef struct product_job {
+  const ref_product *product;
+  const ref_noise *noise;
+} product_job;
+
 static void body(void *context, int64_t begin, int64_t end, int32_t worker) {
   (void)worker;
-  const ref_product *p = context;
+  const product_job *job = context;
+  const ref_product *p = job->product;
   int64_t across = (p->n + TILE_N - 1) / TILE_N, down = (p->m + TILE_M - 1) / TILE_M;
   for (int64_t item = begin; item < end; ++item) {
     tile t = {.n0 = item % across * TILE_N, .m0 = item / across % down * TILE_M};
+    t.noise = ref_noise_of(job->noise, (uint64_t)item);
     t.mn = least(TILE_M, p->m - t.m0);
     t.nn = least(TILE_N, p->n - t.n0);
     p->locate(p, item / across / down, &t.a, &t.b, &t.y);
@@ -136,5 +152,6 @@ void ref_product_run(const ref_run *run, const ref_product *product) {
   if (product->y.view->count == 0) return;
   int64_t across = (product->n + TILE_N - 1) / TILE_N;
   int64_t down = (product->m + TILE_M - 1) / TILE_M;
-  ref_parallel(run, across * down * product->batch, 1, body, (void *)product);
+  product_job job = {product, ref_noise_in(run)};
+  ref_parallel(run, across * down * product->batch, 1, body, &job);
 }

@@ -52,47 +52,59 @@ static int read_noise_type(ops_str text, uint64_t *out_low) {
   return 0;
 }
 
-static int read_shift(ops_str text, double *out) {
+static int read_seed_option(ops_str text, ops_instance *out) {
+  return read_seed(text, &out->noise.state);
+}
+
+static int read_type_option(ops_str text, ops_instance *out) {
+  return read_noise_type(text, &out->noise.low);
+}
+
+static int read_results_option(ops_str text, ops_instance *out) {
+  out->noise.results = same_text(text, "yes");
+  return out->noise.results || same_text(text, "no");
+}
+
+static int read_shift(ops_str text, ops_instance *out) {
   static const struct {
     const char *word;
     double shift;
   } words[] = {{"up", 0x1p-10}, {"down", -0x1p-10}, {"none", 0}};
   for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
     if (!same_text(text, words[i].word)) continue;
-    *out = words[i].shift;
+    out->tie_shift = words[i].shift;
     return 1;
   }
   return 0;
 }
 
-// perturb=SEED and perturb_to=TYPE, see noise.h; of either alone the other is 0 or float.
-// tie_shift=up or down: 2^-10 of a step, see ref_tie_shift.
-static int32_t read_option(const ops_key_value *option, ops_instance *out, ops_error *error) {
+// perturb… see noise.h; of perturb and perturb_to alone the other is 0 or float. tie_shift: by
+// 2^-10 of a step, see ref_tie_shift.
+static const struct option_row {
+  const char *key;
   const char *expected;
-  int good;
-  if (same_text(option->key, "perturb")) {
-    good = read_seed(option->value, &out->noise.state);
-    expected = "a number below 2^64";
-  } else if (same_text(option->key, "perturb_to")) {
-    good = read_noise_type(option->value, &out->noise.low);
-    expected = "float, double, float16 or bfloat16";
-  } else if (same_text(option->key, "tie_shift")) {
-    if (!read_shift(option->value, &out->tie_shift))
-      return ref_error(error, OPS_ERROR_INVALID_ARGUMENT,
-                       "reference: tie_shift=%.*s: expected up, down or none",
-                       (int)option->value.size, option->value.data);
-    return OPS_OK;
-  } else {
-    return ref_error(error, OPS_ERROR_INVALID_ARGUMENT,
-                     "reference: there is no option '%.*s'; there are perturb, perturb_to and "
-                     "tie_shift",
-                     (int)option->key.size, option->key.data);
+  int (*read)(ops_str text, ops_instance *out);
+  int perturbs;
+} kOptions[] = {
+    {"perturb", "a number below 2^64", read_seed_option, 1},
+    {"perturb_to", "float, double, float16 or bfloat16", read_type_option, 1},
+    {"perturb_results", "yes or no", read_results_option, 1},
+    {"tie_shift", "up, down or none", read_shift, 0},
+};
+
+static int32_t read_option(const ops_key_value *option, ops_instance *out, ops_error *error) {
+  for (size_t i = 0; i < sizeof kOptions / sizeof *kOptions; ++i) {
+    const struct option_row *row = &kOptions[i];
+    if (!same_text(option->key, row->key)) continue;
+    if (row->perturbs && !out->noise.low) out->noise.low = ref_noise_low(OPS_TYPE_FLOAT);
+    if (row->read(option->value, out)) return OPS_OK;
+    return ref_error(error, OPS_ERROR_INVALID_ARGUMENT, "reference: %s=%.*s: expected %s",
+                     row->key, (int)option->value.size, option->value.data, row->expected);
   }
-  if (!out->noise.low) out->noise.low = ref_noise_low(OPS_TYPE_FLOAT);
-  if (good) return OPS_OK;
-  return ref_error(error, OPS_ERROR_INVALID_ARGUMENT, "reference: %.*s=%.*s: expected %s",
-                   (int)option->key.size, option->key.data, (int)option->value.size,
-                   option->value.data, expected);
+  return ref_error(error, OPS_ERROR_INVALID_ARGUMENT,
+                   "reference: there is no option '%.*s'; there are perturb, perturb_to, "
+                   "perturb_results and tie_shift",
+                   (int)option->key.size, option->key.data);
 }
 
 static int32_t instance_create(const ops_host_api *api, ops_host *host,

@@ -283,7 +283,7 @@ static void merge(const split *split, const int64_t *dims, int64_t shape[4]) {
 
 static bool shuffle_once(match *match, const split *split, const int64_t *perm) {
   ops_error error = OPS_ERROR_INIT;
-  int64_t x, parts, shape_of_y, dims[6], shape[4];
+  int64_t x = 0, parts = 0, shape_of_y = 0, dims[6], shape[4];
   for (int i = 0; i < 6; ++i) dims[i] = split->parts[perm[i]];
   merge(split, dims, shape);
   int32_t status = draw_value(match, 4, split->image, &x, &error);

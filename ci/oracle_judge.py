@@ -95,10 +95,16 @@ def coarser(first, second):
     return min(first, second, key=lambda dtype: FORMATS[np.dtype(dtype)][0])
 
 
-def of_contract(expected, about, judge, magnitude, reference, accumulates):
+def of_contract(expected, about, judge, magnitude, reference, accumulates, others=None):
     """Of a case's output: `about` is its entry in case.json, `accumulates` the type that the
     witness computes a result of this type in, None for the contract's own."""
     base = wide(expected)
+    others = others or {}
+    if judge == "random":  # another generator is as right: types and shapes agree or do not
+        return base, np.full(base.shape, np.inf)
+    lower, upper = others.get("lower"), others.get("upper")
+    if judge == "quantised" and expected.dtype not in FORMATS and lower is not None:
+        return base, np.maximum(np.abs(base - lower), np.abs(upper - base))
     if expected.dtype not in FORMATS or judge in ("exact", "index") or about["exact"]:
         return base, np.zeros(base.shape)
     out, _ = FORMATS[expected.dtype]
@@ -106,6 +112,11 @@ def of_contract(expected, about, judge, magnitude, reference, accumulates):
     if accumulates is not None:
         accumulate = coarser(accumulate, accumulates)
     spare = max(0, FORMATS[np.dtype(accumulate)][0] - out)
+    if judge == "conditioned":
+        # The deviations are those of the contract's accumulation; a witness may use a coarser one.
+        named = NAMES.get(about["accumulate"], expected.dtype)
+        wider = 2.0 ** (FORMATS[np.dtype(named)][0] - FORMATS[np.dtype(accumulate)][0])
+        return reference, wider * 4 * others["deviation"] + unit(reference, expected.dtype)
     if judge == "dot":
         least = 2.0 ** FORMATS[expected.dtype][1]
         step = np.maximum(magnitude * 2.0 ** (-1 - out), least)

@@ -76,6 +76,14 @@ def tolerances():
     about = {**LIMITS, "k": 5}
     wide, dot = oracle_judge.of_contract(x, about, "dot", np.array([2.0, 0.0]), x, None)
     check(np.array_equal(dot, [2 * 5 * 2.0 * 2.0**-24, 0]) and wide is x, "dot")
+    _, free = oracle_judge.of_contract(x, LIMITS, "random", None, None, None)
+    check(np.isinf(free).all(), "another generator is as right")
+    moved = {"deviation": np.full(x.shape, 2.0 ** -20)}
+    base, near = oracle_judge.of_contract(x, LIMITS, "conditioned", None, oracle_judge.wide(x), None, moved)
+    check((near == 2.0 ** -18 + oracle_judge.unit(base, x.dtype)).all(), "4 deviations and a unit")
+    steps, ties = np.array([3, 7], np.uint8), {"lower": np.array([3.0, 7]), "upper": np.array([4.0, 7])}
+    _, step = oracle_judge.of_contract(steps, LIMITS, "quantised", None, None, None, ties)
+    check((step == [1, 0]).all(), "one step at a tie")
     _, exact = oracle_judge.of_contract(x, {**about, "exact": True}, "dot", None, None, None)
     check(not exact.any(), "exact integers")
     moved = oracle_judge.movement(np.array([1.0, np.nan]), [np.array([1.5, np.nan])])

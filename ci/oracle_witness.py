@@ -142,10 +142,12 @@ def contract_limits(case, witness):
     def of_output(index):
         magnitude, exact = read_doubles(data, "magnitude", index), read_doubles(data, "wide", index)
 
+        others = {kind: read_doubles(data, kind, index) for kind in ("deviation", "lower", "upper")}
+
         def limits(expected):
             return oracle_judge.of_contract(
                 expected, about["outputs"][index], about["judge"], magnitude, exact,
-                ACCUMULATES[witness].get(expected.dtype))
+                ACCUMULATES[witness].get(expected.dtype), others)
         return limits
     return of_output
 

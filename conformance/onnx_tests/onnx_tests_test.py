@@ -81,14 +81,14 @@ class Tests:
 
     def cases(self):
         two = model([helper.make_node("Relu", ["x"], ["h"], name="first"),
-                     helper.make_node("Neg", ["h"], ["y"], name="second")],
+                     helper.make_node("Floor", ["h"], ["y"], name="second")],
                     [("x", TensorProto.FLOAT, (2, 3))], [("y", TensorProto.FLOAT, (2, 3))])
         text = model([helper.make_node("Identity", ["x"], ["y"])],
                      [("x", TensorProto.STRING, (2,))], [("y", TensorProto.STRING, (2,))])
         words = np.array(["a", "b"], object)
         near = RELU + np.float32(0.004)
         self.write("good/test_relu", relu_model(), ([X], [RELU]), ([RELU], [RELU]))
-        self.write("good/test_two", two, ([X], [-RELU]))
+        self.write("good/test_two", two, ([X], [np.floor(RELU)]))
         self.write("good/test_text", text, ([words], [words]))
         self.write("good/test_wide", relu_model(), ([X], [near]), atol=0.01, reason="it is wide")
         self.write("bad/test_value", relu_model(), ([X], [near]))
@@ -158,7 +158,7 @@ class Tests:
         found = {case["id"]: case for case in report["cases"]}
         nodes = [(node["node"], node["op"], node["provider"])
                  for node in found["onnx/good/test_two"]["nodes"]]
-        self.expect(nodes == [("first", "Relu", "faulty"), ("second", "Neg", "reference")],
+        self.expect(nodes == [("first", "Relu", "faulty"), ("second", "Floor", "reference")],
                     f"nodes of test_two: {nodes}")
         self.expect(found["onnx/good/test_two"]["nodes_run"] == {"faulty": 1, "reference": 1},
                     "sums of test_two")
@@ -167,6 +167,21 @@ class Tests:
         self.expect("nodes run by" in done.stdout, "the console says nothing of nodes")
         report, _ = self.judge(self.reference, 0, data="data/good")
         self.expect(report["nodes_run"] == {"reference": 6}, "the oracle runs all alone")
+        self.expect(report["summary"]["PASS"] == 5, "behind the oracle stands nobody")
+
+    def fallback(self):
+        """What the provider runs no node of is no PASS of its, and no proof; wrong it is FAIL."""
+        report, _ = self.judge(self.faulty, 0, data="data/good")
+        found = {case["id"].split("/")[-1]: case for case in report["cases"]}
+        self.expect({name: case["status"] for name, case in found.items()} == {
+            "test_relu": "PASS", "test_sequence": "UNSUPPORTED", "test_text": "UNSUPPORTED",
+            "test_two": "PASS", "test_wide": "PASS"}, f"fallback: {found}")
+        self.expect(found["test_text"]["message"] == "the provider takes no node: reference: 1",
+                    f"who ran test_text: {found['test_text']}")
+        report, _ = self.judge(self.faulty, 6, "--filter", "*/test_text", data="data/good")
+        self.expect(report["summary"]["UNSUPPORTED"] == 1, f"nothing passes: {report['summary']}")
+        report, _ = self.judge(self.faulty, 1, "--filter", "*/test_text", data="data/bad")
+        self.expect(report["summary"]["FAIL"] == 1, f"a wrong fallback: {report['summary']}")
 
     def isolation(self):
         """A provider that dies or hangs costs its case."""
@@ -214,8 +229,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tests = Tests(sys.argv[1:4], folder)
         tests.cases()
-        for test in (tests.verdicts, tests.placement, tests.isolation, tests.repeats,
-                     tests.usage):
+        for test in (tests.verdicts, tests.placement, tests.fallback, tests.isolation,
+                     tests.repeats, tests.usage):
             test()
         print("ok" if tests.wrong == 0 else f"{tests.wrong} wrong")
     return 1 if tests.wrong else 0

@@ -51,7 +51,7 @@ int32_t oc_receipts_note(const opsrt_session *session, int nodes, oc_result *res
   } else {
     ops_error_set(error, status, "no memory for the list of nodes");
   }
-  if (out_preferred) *out_preferred = preferred;
+  *out_preferred = preferred;
   free(runs);
   free(ops);
   return status;

@@ -11,7 +11,7 @@
 
 // Appends the placement of `session` to the list of nodes (report/nodes.h) under the result's
 // case, and writes the sums into result->implementation: "mynpu: 3, reference: 1".
-// *out_preferred: the first provider runs at least one node; may be NULL.
+// *out_preferred: the first provider runs at least one node.
 int32_t oc_receipts_note(const opsrt_session *session, int nodes, oc_result *result,
                          bool *out_preferred, ops_error *error);
 

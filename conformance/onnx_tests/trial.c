@@ -36,6 +36,7 @@ typedef struct trial {
   const oc_drawn *drawn;
   oc_result *result;
   opsrt_session *session;
+  bool preferred;     // the provider on trial runs at least one node
   char data_set[64];  // "test_data_set_0"
   file_values inputs, expected;
   opsrt_result *outputs;
@@ -93,8 +94,8 @@ static bool open_session(trial *trial, int32_t level, opsrt_session **out_sessio
 
 // Who runs which node, for the result and the list.
 static bool note_nodes(trial *trial) {
-  const int32_t status =
-      oc_receipts_note(trial->session, trial->bench->nodes, trial->result, NULL, &trial->error);
+  const int32_t status = oc_receipts_note(trial->session, trial->bench->nodes, trial->result,
+                                          &trial->preferred, &trial->error);
   return status == OPS_OK || fail_call(trial, OC_ONNX_CHECK_SESSION, status);
 }
 
@@ -361,6 +362,12 @@ static bool run_data_sets(trial *trial) {
   return true;
 }
 
+// Right results of the provider behind the one on trial are no merit of the latter: fallback is
+// said, not passed. Where nobody stands behind there is none.
+static bool is_fallback(const trial *trial) {
+  return trial->bench->provider_count > 1 && !trial->preferred;
+}
+
 // What a report should say of a case that passed: how its judgement differs from the usual.
 static void pass(trial *trial) {
   const oc_onnx_case *item = trial->item;
@@ -388,8 +395,14 @@ void oc_onnx_trial_run(const oc_onnx_bench *bench, uint32_t index, oc_result *ou
   trial->result = out_result;
   trial->error.struct_size = sizeof trial->error;
   if (open_session(trial, bench->level, &trial->session) && note_nodes(trial) &&
-      run_data_sets(trial))
-    pass(trial);
+      run_data_sets(trial)) {
+    if (is_fallback(trial)) {
+      oc_result_end(out_result, OC_STATUS_UNSUPPORTED, "", "the provider takes no node: %s",
+                    out_result->implementation);
+    } else {
+      pass(trial);
+    }
+  }
   oc_beacon_phase(bench->beacon, OC_PHASE_DESTROY);
   opsrt_session_destroy(trial->session);
   oc_beacon_phase(bench->beacon, OC_PHASE_IDLE);

@@ -81,6 +81,20 @@ class Verdict(unittest.TestCase):
         self.assertFalse(self.judge([bad | {"status": "FLAKY"}]).caught())
         self.assertFalse(self.judge([bad | {"status": "PASS"}]).caught())
 
+    def test_speeds(self):
+        report = {"performance": [
+            {"id": "x", "verdict": verdict, "reason": verdict} for verdict in
+            ("ok", "regression", "inconclusive")]}
+        found = faults.speeds(report)
+        self.assertEqual([case["status"] for case in found], ["PASS", "REGRESSION", "INCONCLUSIVE"])
+        self.assertEqual({case["check"] for case in found}, {"performance"})
+        self.assertEqual(faults.speeds({"cases": []}), [])
+        row = read(GOOD.replace('"values", "FAIL"', '"performance", "REGRESSION"'))[0][0]
+        for cases, code, caught in ((found, 2, True), (found, 0, False), (found[2:], 3, False)):
+            run = {"exit": code, "felt": 1, "cases": cases, "output": ""}
+            self.assertEqual(faults.Outcome(row, [run]).caught(), caught)
+            self.assertTrue(faults.Outcome(row, [run]).alarm())
+
     def test_dead(self):
         self.assertTrue(self.judge([], 0, 0).dead())
         self.assertFalse(self.judge([], 0, 1).dead())

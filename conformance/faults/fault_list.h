@@ -7,7 +7,7 @@
 //
 // operators: where it shows, separated by blanks, or none for the cases of the provider as a
 // whole; "library" before them: it is felt before there is an instance; "require": they are
-// required; "model": it shows in a graph. checks: those meant for it, any of which must name
+// required; "model": it shows in a graph; "perf": compared in speed with the library without a fault. checks: those meant for it, any of which must name
 // it. statuses: of the cases that fail. source: the public bug that it is modelled on,
 // PROJECT#NUMBER and a few words, or "".
 #ifndef OC_FAULTS_FAULT_LIST_H_
@@ -388,6 +388,9 @@
     "") \
   X(host_memory_left_behind, "Relu", "lifecycle", "FAIL", \
     "the instance leaks a block of the host", \
+    "") \
+  X(slower, "perf Erf", "performance", "REGRESSION", \
+    "every run takes 15 % longer", \
     "") \
   /* The library */ \
   X(wrong_domain, "library Relu", "operator", "FAIL", \

@@ -8,10 +8,12 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "faulty.h"
 
 #define KEPT_BYTES 4096
+#define SLOWER_PERCENT 15
 
 // ---- Shapes ---------------------------------------------------------------------------------
 
@@ -245,6 +247,25 @@ static void take_and_give(ops_instance *instance) {
                       instance->api->allocate(instance->host, KEPT_BYTES, sizeof(void *)));
 }
 
+static int64_t cpu_nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+// Runs on the caller's thread. The fault spends CPU time, so that it is as large on a busy
+// machine.
+static int32_t run_here(const faulty_call *call, ops_error *error) {
+  const ops_prepared *prepared = call->prepared;
+  const int64_t start = cpu_nanoseconds();
+  const int32_t status = prepared->kernel->op->run(call, error);
+  const int64_t taken = cpu_nanoseconds() - start;
+  if (FAULTY(prepared, slower)) {
+    while (cpu_nanoseconds() - start < taken + taken * SLOWER_PERCENT / 100) continue;
+  }
+  return status;
+}
+
 static int32_t kernel_execute(ops_prepared *prepared, const ops_execute_request *request,
                               ops_stream *stream, ops_error *error) {
   faulty_call call = {.prepared = prepared, .input_count = (int32_t)request->input_count};
@@ -258,7 +279,7 @@ static int32_t kernel_execute(ops_prepared *prepared, const ops_execute_request 
     return faulty_enqueue(stream, &call, request, error);
   }
   if (stream) OPS_RETURN_IF_ERROR(faulty_stream.synchronize(stream, error));
-  return prepared->kernel->op->run(&call, error);
+  return run_here(&call, error);
 }
 
 static int32_t query_layouts(ops_kernel *kernel, const ops_prepare_request *request,

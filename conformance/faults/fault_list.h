@@ -7,9 +7,9 @@
 //
 // operators: where it shows, separated by blanks, or none for the cases of the provider as a
 // whole; "library" before them: it is felt before there is an instance; "require": they are
-// required; "model": it shows in a graph; "perf": compared in speed with the library without a fault. checks: those meant for it, any of which must name
-// it. statuses: of the cases that fail. source: the public bug that it is modelled on,
-// PROJECT#NUMBER and a few words, or "".
+// required; "model": it shows in a graph; "perf": compared in speed with the library without a
+// fault. checks: those meant for it, any of which must name it. statuses: of the cases that
+// fail. source: the public bug that it is modelled on, PROJECT#NUMBER and a few words, or "".
 #ifndef OC_FAULTS_FAULT_LIST_H_
 #define OC_FAULTS_FAULT_LIST_H_
 

@@ -81,7 +81,7 @@ static const oc_check kChecks[] = {
      "ERRORS-3",
      {1, 4, 16}},
     {OC_CHECK_LEAK,
-     "Kernels made and destroyed again and again leave nothing behind.",
+     "Kernels made and destroyed again and again, and a provider when closed, leave nothing.",
      OC_POINT_DONE,
      oc_check_leak,
      "MEMORY-10",

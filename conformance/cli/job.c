@@ -136,6 +136,11 @@ static int32_t close_bench(void *state, ops_error *error) {
   return status;
 }
 
+static const char *name_case(void *context, uint32_t index) {
+  const oc_job *job = context;
+  return job->cases->items[index].id;
+}
+
 // ---- Storing --------------------------------------------------------------------------------
 
 typedef struct oven {
@@ -316,5 +321,6 @@ oc_worker_job oc_job_worker(const oc_job *job) {
   return (oc_worker_job){.context = (void *)(uintptr_t)job,
                          .open = open_bench,
                          .run = claims ? run_claim : run_trial,
-                         .close = close_bench};
+                         .close = close_bench,
+                         .name = name_case};
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -90,6 +91,11 @@ static void leak(void) {
     volatile char *block = malloc(GIBIBYTE / 64);
     for (size_t k = 0; block && k < GIBIBYTE / 64; k += 4096) block[k] = 1;
   }
+}
+static void map(void) {
+  volatile char *block = mmap(NULL, GIBIBYTE, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (block == MAP_FAILED) abort();
 }
 static void round_up(void) {
   fesetround(FE_UPWARD);
@@ -178,6 +184,7 @@ static const struct {
               {"close_files", close_files},
               {"replace_files", replace_files},
               {"leak", leak},
+              {"map", map},
               {"round", round_up},
               {"handle_signals", handle_signals},
               {"ignore_pipes", ignore_pipes},

@@ -260,6 +260,12 @@ static void accept_closed(pool *pool, slot *slot, const oc_message *message) {
     oc_result_end(&result, OC_STATUS_FAIL, "lifecycle", "closing ends with %s: %.600s",
                   ops_status_name(message->status), message->body.error.message);
     report_closing(pool, &result);
+  } else if (message->leaked) {
+    oc_result result = blank_result(OC_NO_CASE);
+    result.phase = OC_PHASE_CLOSE;
+    oc_result_end(&result, OC_STATUS_FAIL, "leak", "closed: %.600s",
+                  message->body.error.message);
+    report_closing(pool, &result);
   }
   slot->state = SLOT_LEAVING;
   slot->deadline = now_seconds() + pool->options->open_timeout;

@@ -21,6 +21,7 @@
 #include "ops_support/error.h"
 #include "runner/guard.h"
 #include "runner/process.h"
+#include "runner/stock.h"
 
 #define LOG_LIMIT (1 << 20)
 #define COPY_PAUSES 1000  // of a millisecond
@@ -111,16 +112,30 @@ static void judge_children(bool patient, oc_result *result) {
                 "none");
 }
 
+// Says in `error` what is left when all is closed; 1: something is.
+static int32_t judge_stocks(const oc_worker_job *job, oc_stocks *stocks, ops_error *error) {
+  char text[160];
+  uint32_t index;
+  if (!job->name || !oc_stocks_left(stocks, text, sizeof text, &index)) return 0;
+  const bool known = index != OC_STOCK_NO_CASE;
+  ops_error_set(error, OPS_ERROR_INTERNAL, "%s%s%s", text,
+                known ? "; most of that came with the case " : "",
+                known ? job->name(job->context, index) : "");
+  return 1;
+}
+
 static void serve(const oc_worker_job *job, oc_beacon *beacon, int requests, int answers) {
   static oc_message message;
   void *state = NULL;
   ops_error error = OPS_ERROR_INIT;
   const line line = open_line(answers);
   oc_process known;
+  oc_stocks stocks;
   beacon->owner = getpid();
   oc_beacon_phase(beacon, OC_PHASE_OPEN);
   int32_t status = oc_guard_watch(beacon, &error);
   oc_process_take(&known);
+  oc_stocks_begin(&stocks);
   memset(&message, 0, sizeof message);
   if (status == OPS_OK) {
     status = job->open(job->context, beacon, &state, &message.body.hello, &error);
@@ -134,6 +149,7 @@ static void serve(const oc_worker_job *job, oc_beacon *beacon, int requests, int
   bool patient = true;
   await_copies(&patient);
   if (!patient && !altered) altered = "a child process goes on running";
+  oc_stocks_note(&stocks, OC_STOCK_NO_CASE);
   while (read_index(requests, &index)) {
     const bool was_patient = patient;
     memset(&message, 0, sizeof message);
@@ -141,6 +157,7 @@ static void serve(const oc_worker_job *job, oc_beacon *beacon, int requests, int
     await_copies(&patient);
     judge_process(&known, &message.body.result);
     judge_children(patient || !was_patient, &message.body.result);
+    oc_stocks_note(&stocks, index);
     send_message(&line, beacon, &message, OC_MESSAGE_RESULT, OPS_OK);
   }
   oc_beacon_phase(beacon, OC_PHASE_CLOSE);
@@ -152,6 +169,7 @@ static void serve(const oc_worker_job *job, oc_beacon *beacon, int requests, int
                            "%s",
                            altered);
   }
+  if (status == OPS_OK) message.leaked = judge_stocks(job, &stocks, &error);
   message.body.error = error;
   send_message(&line, beacon, &message, OC_MESSAGE_CLOSED, status);
   oc_beacon_phase(beacon, OC_PHASE_EXIT);

@@ -47,6 +47,9 @@ typedef struct oc_worker_job {
                   ops_error *error);
   void (*run)(void *state, uint32_t index, oc_result *out_result);
   int32_t (*close)(void *state, ops_error *error);
+  // The id of a case, and that after `close` the process shall hold no more than before `open`.
+  // NULL: what is left is not looked at.
+  const char *(*name)(void *context, uint32_t index);
 } oc_worker_job;
 
 #define OC_MESSAGE_HELLO 1   // opened
@@ -59,7 +62,7 @@ typedef struct oc_message {
   uint32_t magic;
   int32_t kind;
   int32_t status;
-  uint32_t reserved;
+  int32_t leaked;  // OC_MESSAGE_CLOSED: 1: closed well, but the error says what is left
   union {
     oc_hello hello;
     oc_result result;

@@ -24,7 +24,7 @@
 #define ALL_OF (4 << 10)
 #define SAMPLES 30
 
-static void die(const char *what) {
+static _Noreturn void die(const char *what) {
   fprintf(stderr, "bundle_tool: %s\n", what);
   exit(2);
 }

@@ -84,10 +84,8 @@ class Tests:
         self.expect(["--provider", self.oracle, "--op", "Relu"], 4, "cannot judge itself")
 
     def later(self):
-        for words in (["--validate"], ["--model", "m"],
-                      ["certify"]):
-            self.expect(["--provider", self.library, *words], 4,
-                        "not available in this version")
+        self.expect(["--provider", self.library, "--validate"], 4,
+                    "not available in this version")
 
     def contracts(self):
         lib = ["--provider", self.library]
@@ -97,7 +95,8 @@ class Tests:
         self.expect([*lib, "--contracts", str(bad)], 4, "Bad.yaml:5:", "colour")
 
         text = (self.contracts_folder / "ai.onnx" / "Relu.yaml").read_text(encoding="utf-8")
-        line = text.splitlines().index("op: Relu") + 1
+        # Documents are read in order of their opsets; the first of these stands last in the file.
+        line = len(text.splitlines()) - text.splitlines()[::-1].index("op: Relu")
         bad.write_text(text.replace("op: Relu", "op: Rellu"), encoding="utf-8")
         self.expect([*lib, "--contracts", str(bad)], 4, f"Bad.yaml:{line}:5:",
                     'op "Rellu" (ai.onnx): no such operator; nearest: Relu')

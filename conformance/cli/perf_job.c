@@ -80,7 +80,7 @@ static int32_t look_at(const oc_target_options *options, const char *who, look *
   }
   if (found->status == OPS_OK) return OPS_OK;
   *error = found->error;
-  ops_error_prefix(error, who);
+  ops_error_prefix(error, "%s", who);
   return found->status;
 }
 

@@ -223,7 +223,8 @@ class Tests:
         reports = [word for kind in FORMATS
                    for word in ("--report", f"{kind}:{self.folder / 'real'}.{kind}")]
         done = subprocess.run([self.program, "--provider", self.faulty, "--option",
-                               "fault=relu_drop_last", "--op", "Relu", *reports],
+                               "fault=relu_drop_last", "--tier", "merge", "--filter",
+                               "Relu-14/float/*", *reports],
                               capture_output=True, text=True, check=False)
         self.expect("a spoilt provider", done.returncode, 1)
         document = self.check_all("real")

@@ -268,14 +268,16 @@ static int32_t pass_law(stream *s, oc_baked_output *out) {
   OPS_RETURN_IF_ERROR(pass_double(s, &law->b));
   OPS_RETURN_IF_ERROR(pass_double(s, &law->share));
   OPS_RETURN_IF_ERROR(pass_count(s, &law->count, OC_CASE_FILE_MAX_BYTES, "a count"));
-  OPS_RETURN_IF_ERROR(pass_count(s, &law->classes, OC_CASE_FILE_MAX_BYTES, "a count of classes"));
+  OPS_RETURN_IF_ERROR(
+      pass_count(s, &law->classes, OC_CASE_FILE_MAX_BYTES, "a count of classes"));
   OPS_RETURN_IF_ERROR(pass_doubles(s, &out->law_numbers, law->count));
   law->of = out->law_numbers;
   const bool each = kind == OC_LAW_BERNOULLI || kind == OC_LAW_DROPPED;
   const bool rows = kind == OC_LAW_CATEGORICAL;
   const bool fits = (!each || law->count == (size_t)out->expected.count) &&
                     (!rows || (law->classes > 0 && law->count % law->classes == 0));
-  if ((each || rows) && ((law->count > 0 && !law->of) || !fits)) return broken(s, "a number for each result");
+  if ((each || rows) && ((law->count > 0 && !law->of) || !fits))
+    return broken(s, "a number for each result");
   return OPS_OK;
 }
 

@@ -35,7 +35,7 @@ oc_side *oc_side_create(oc_trial *trial, oc_run_kind run, const char *check) {
 
 static void drop_outputs(oc_side *side) {
   for (size_t i = 0; i < OC_NODE_MAX_OUTPUTS; ++i) {
-    oc_array_finish(&side->own.got[side->own.run][i]);
+    for (int run = 0; run < OC_RUN_COUNT; ++run) oc_array_finish(&side->own.got[run][i]);
   }
 }
 

@@ -95,11 +95,11 @@ static inline __attribute__((always_inline)) void mean_block(const cpu_vec_taps 
                                            int64_t channels) {                                 \
     int64_t c = 0;                                                                             \
     for (; c + BLOCK <= channels; c += BLOCK) name##_block(taps, y + c, x + c, BLOCK);         \
-    for (; c + LANES <= channels; c += LANES) name##_block(taps, y + c, x + c, LANES);         \
-    if (c < channels && c > 0)                                                                 \
-      name##_block(taps, y + channels - LANES, x + channels - LANES, LANES);                   \
-    else if (c < channels)                                                                     \
-      name##_block(taps, y, x, channels);                                                      \
+    for (; c < channels && channels >= LANES; c += LANES) {                                    \
+      if (c + LANES > channels) c = channels - LANES;                                          \
+      name##_block(taps, y + c, x + c, LANES);                                                 \
+    }                                                                                          \
+    if (c < channels) name##_block(taps, y, x, channels);                                      \
   }
 OVER_BLOCKS(max)
 OVER_BLOCKS(mean)

@@ -550,11 +550,11 @@ static void parents_outlive_children(void **state) {
   ops_device *second;
   assert_int_equal(host.provider->instance->device_open(host.instance, 1, &second, &error),
                    OPS_ERROR_INVALID_ARGUMENT);
-  test_host_close(&host);
   ops_key_value option = {OPS_STR("speed"), OPS_STR("high")};
-  assert_int_equal(ref_provider.instance->create(NULL, NULL, &option, 1, NULL, &error),
+  assert_int_equal(ref_provider.instance->create(host.api, host.host, &option, 1, NULL, &error),
                    OPS_ERROR_INVALID_ARGUMENT);
   assert_non_null(strstr(error.message, "speed"));
+  test_host_close(&host);
 }
 
 int main(void) {

@@ -15,8 +15,8 @@ import tempfile
 
 
 class Tests:
-    def __init__(self, program, faulty, oracle, mynpu, folder):
-        self.program, self.faulty, self.oracle, self.mynpu = program, faulty, oracle, mynpu
+    def __init__(self, program, faulty, oracle, cpu, folder):
+        self.program, self.faulty, self.oracle, self.cpu = program, faulty, oracle, cpu
         self.folder = pathlib.Path(folder)
         self.wrong = 0
 
@@ -68,7 +68,7 @@ class Tests:
         self.expect(["bake", store, *words], 0, f"{len(valid)} cases stored below {store}")
         self.check(self.stored(store) == sorted(valid) and len(valid) > 20, "every valid case")
         self.expect(["bake", store, *words], 0, f"{len(valid)} cases stored")
-        self.expect(["--provider", self.mynpu, "--onnx-tests", store], 0, f"{len(valid)} PASS")
+        self.expect(["--provider", self.cpu, "--onnx-tests", store], 0, f"{len(valid)} PASS")
 
     def models(self):
         """What the oracle gives for models is what it gave when their cases were stored."""

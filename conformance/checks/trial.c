@@ -94,6 +94,7 @@ static void give_grace(long ns) {
 static bool read_outputs(oc_trial *trial, oc_array *outputs) {
   ops_error error = OPS_ERROR_INIT;
   for (size_t i = 0; i < trial->kernel.output_count; ++i) {
+    oc_array_finish(&outputs[i]);
     const int32_t status = oc_launch_read(trial->launch, i, &outputs[i], &error);
     if (status != OPS_OK) return oc_step_fail(trial, "reading the output", status, &error);
   }

@@ -17,6 +17,7 @@
 #include "checks/provider_case.h"
 #include "checks/steps.h"
 #include "ops_support/error.h"
+#include "runner/clock.h"
 
 // How long a provider that still uses its inputs after the completion gets to show it.
 #define REVOKE_GRACE_NS 1000000
@@ -377,12 +378,6 @@ static void finish_trial(oc_trial *trial) {
   oc_inputs_finish(&trial->inputs);
 }
 
-static double now_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 typedef void (*judge_fn)(oc_trial *trial);
 
 static void run_trial(oc_bench *bench, uint32_t index, judge_fn judge, oc_result *result) {
@@ -392,7 +387,7 @@ static void run_trial(oc_bench *bench, uint32_t index, judge_fn judge, oc_result
                         .attempts = 1,
                         .output = -1,
                         .element = -1};
-  const double start = now_seconds();
+  const double start = oc_clock_seconds();
   oc_beacon_phase(bench->beacon, OC_PHASE_INPUTS);
   oc_trial *trial = calloc(1, sizeof *trial);
   if (!trial) {
@@ -428,7 +423,7 @@ static void run_trial(oc_bench *bench, uint32_t index, judge_fn judge, oc_result
   oc_environment_restore(&bench->environment);
   free(trial);
   oc_beacon_phase(bench->beacon, OC_PHASE_IDLE);
-  result->seconds = now_seconds() - start;
+  result->seconds = oc_clock_seconds() - start;
 }
 
 static void judge_case(oc_trial *trial) {

@@ -15,13 +15,8 @@
 #include "cli/session.h"
 #include "ops_support/error.h"
 #include "report/file.h"
+#include "runner/clock.h"
 #include "runner/pool.h"
-
-static double now_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 // ---- The run --------------------------------------------------------------------------------
 
@@ -209,7 +204,7 @@ static int32_t end(oc_session *session, double seconds, ops_error *error) {
 
 static int judge(oc_session *session) {
   ops_error error = OPS_ERROR_INIT;
-  const double start = now_seconds();
+  const double start = oc_clock_seconds();
   const int refusal = prepare(session);
   if (refusal >= 0) return refusal;
   if (run_cases(session, &error) != OPS_OK) return oc_command_fail(&error, OC_EXIT_HARNESS);
@@ -218,7 +213,7 @@ static int judge(oc_session *session) {
                            journal_code(session->journaling.status));
   }
   if (session->refused) return OC_EXIT_USAGE;
-  if (end(session, now_seconds() - start, &error) != OPS_OK) {
+  if (end(session, oc_clock_seconds() - start, &error) != OPS_OK) {
     return oc_command_fail(&error, OC_EXIT_HARNESS);
   }
   if (session->suite || session->models) {

@@ -17,6 +17,7 @@
 #include "perf/peak.h"
 #include "perf/table.h"
 #include "report/file.h"
+#include "runner/clock.h"
 #include "runner/pool.h"
 
 #define DEFAULT_YARDSTICK "cpu"
@@ -38,12 +39,6 @@ typedef struct perf_run {
   bool greeted;
   bool repeating;
 } perf_run;
-
-static double now_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 // ---- Events ---------------------------------------------------------------------------------
 
@@ -369,7 +364,7 @@ static void close_report(perf_run *run, double seconds) {
 static int finish(perf_run *run, double started) {
   ops_error error = OPS_ERROR_INIT;
   const oc_options *options = &run->session->options;
-  close_report(run, now_seconds() - started);
+  close_report(run, oc_clock_seconds() - started);
   oc_perf_print(stdout, &run->results);
   if (options->update_baseline && update_baseline(run, &error) != OPS_OK) {
     return oc_command_fail(&error, OC_EXIT_HARNESS);
@@ -384,7 +379,7 @@ static int finish(perf_run *run, double started) {
 static int run_all(perf_run *run) {
   ops_error error = OPS_ERROR_INIT;
   oc_session *session = run->session;
-  const double started = now_seconds();
+  const double started = oc_clock_seconds();
   if (open_baseline(run, &error) != OPS_OK) return oc_command_fail(&error, OC_EXIT_USAGE);
   if (prepare(run, &error) != OPS_OK) return oc_command_fail(&error, OC_EXIT_HARNESS);
   session->console = oc_console_open(stdout);

@@ -16,6 +16,7 @@
 #include "journal/plan.h"
 #include "journal/record.h"
 #include "ops_support/error.h"
+#include "runner/clock.h"
 
 #define SYNC_SECONDS 1.0
 #define NO_PLACE UINT32_MAX
@@ -33,12 +34,6 @@ struct oc_journal_writer {
   uint64_t results;
   double synced;
 };
-
-static double now_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static int32_t io_error(const oc_journal_writer *writer, const char *what, ops_error *error) {
   return ops_error_set(error, OPS_ERROR_IO, "the journal '%s' cannot be %s: %s", writer->path,
@@ -133,7 +128,7 @@ static int32_t write_all(const oc_journal_writer *writer, const char *text, size
 }
 
 static int32_t sync_now(oc_journal_writer *writer, ops_error *error) {
-  writer->synced = now_seconds();
+  writer->synced = oc_clock_seconds();
   if (fdatasync(writer->fd) == 0 || errno == EINVAL) return OPS_OK;
   return io_error(writer, "forced to the disk", error);
 }
@@ -207,7 +202,7 @@ int32_t oc_journal_writer_add(oc_journal_writer *writer, const oc_result *result
   }
   OPS_RETURN_IF_ERROR(put(writer, "result", object, error));
   ++writer->results;
-  return now_seconds() - writer->synced < SYNC_SECONDS ? OPS_OK : sync_now(writer, error);
+  return oc_clock_seconds() - writer->synced < SYNC_SECONDS ? OPS_OK : sync_now(writer, error);
 }
 
 int32_t oc_journal_writer_end(oc_journal_writer *writer, double seconds, ops_error *error) {

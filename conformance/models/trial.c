@@ -14,6 +14,7 @@
 #include "onnx_tests/allclose.h"
 #include "onnx_tests/receipts.h"
 #include "ops_support/error.h"
+#include "runner/clock.h"
 
 // 4 deviations may not exceed this share of an output's largest value.
 #define CAP 0x1p-4
@@ -26,12 +27,6 @@ typedef struct trial {
   opsrt_result *outputs;
   ops_error error;
 } trial;
-
-static double now_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static bool end(trial *trial, oc_status status, const char *check, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -269,7 +264,7 @@ static bool judge(trial *trial) {
 }
 
 void oc_model_trial_run(oc_model_bench *bench, uint32_t index, oc_result *out_result) {
-  const double start = now_seconds();
+  const double start = oc_clock_seconds();
   *out_result = (oc_result){.case_index = index, .attempts = 1, .output = -1, .element = -1};
   trial trial = {.bench = bench, .result = out_result, .level = (int32_t)index};
   trial.error.struct_size = sizeof trial.error;
@@ -278,7 +273,7 @@ void oc_model_trial_run(oc_model_bench *bench, uint32_t index, oc_result *out_re
   opsrt_result_destroy(trial.outputs);
   opsrt_session_destroy(trial.session);
   oc_beacon_phase(bench->beacon, OC_PHASE_IDLE);
-  out_result->seconds = now_seconds() - start;
+  out_result->seconds = oc_clock_seconds() - start;
 }
 
 void oc_model_bench_finish(oc_model_bench *bench) {

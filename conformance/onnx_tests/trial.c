@@ -19,6 +19,7 @@
 #include "onnx_tests/drawn.h"
 #include "onnx_tests/receipts.h"
 #include "ops_support/error.h"
+#include "runner/clock.h"
 
 #define DATA_SET "test_data_set_"
 #define ID_HEAD "onnx/"  // of every id
@@ -42,12 +43,6 @@ typedef struct trial {
   opsrt_result *outputs;
   ops_error error;
 } trial;
-
-static double now_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static void enter(trial *trial, oc_phase phase) {
   trial->result->phase = phase;
@@ -382,7 +377,7 @@ static void pass(trial *trial) {
 }
 
 void oc_onnx_trial_run(const oc_onnx_bench *bench, uint32_t index, oc_result *out_result) {
-  const double start = now_seconds();
+  const double start = oc_clock_seconds();
   *out_result = (oc_result){.case_index = index, .attempts = 1, .output = -1, .element = -1};
   trial *trial = calloc(1, sizeof *trial);
   if (!trial) {
@@ -407,5 +402,5 @@ void oc_onnx_trial_run(const oc_onnx_bench *bench, uint32_t index, oc_result *ou
   opsrt_session_destroy(trial->session);
   oc_beacon_phase(bench->beacon, OC_PHASE_IDLE);
   free(trial);
-  out_result->seconds = now_seconds() - start;
+  out_result->seconds = oc_clock_seconds() - start;
 }

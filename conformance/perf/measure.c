@@ -16,6 +16,7 @@
 #include "checks/check.h"
 #include "checks/expected.h"
 #include "ops_support/error.h"
+#include "runner/clock.h"
 
 #define ROUND_SECONDS 4e-3  // of the runs of one actor, where runs are short
 #define MOST_RUNS (OC_PERF_MAX_RUNS / OC_PERF_SETS)  // of a set in a round
@@ -41,12 +42,6 @@ typedef struct measurement {
   oc_perf_actor actors[OC_PERF_ROLES];
   oc_result *result;
 } measurement;
-
-static double now_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static bool end(measurement *work, oc_status status, const char *check,
                 const ops_error *error) {
@@ -294,7 +289,7 @@ static bool play_all(measurement *work) {
 
 void oc_perf_measure(const oc_perf_bench *bench, oc_beacon *beacon, uint32_t index,
                      oc_result *result) {
-  const double start = now_seconds();
+  const double start = oc_clock_seconds();
   *result = (oc_result){.case_index = index,
                         .status = OC_STATUS_NOT_RUN,
                         .attempts = 1,
@@ -321,5 +316,5 @@ void oc_perf_measure(const oc_perf_bench *bench, oc_beacon *beacon, uint32_t ind
     oc_inputs_finish(&work->inputs[i]);
   }
   free(work);
-  result->seconds = now_seconds() - start;
+  result->seconds = oc_clock_seconds() - start;
 }

@@ -12,6 +12,7 @@
 
 #include "checks/check.h"
 #include "ops_support/error.h"
+#include "runner/clock.h"
 
 #define SETTLE_SECONDS 0.5e-3  // untimed runs after another process had the machine
 #define MAX_SETTLE_RUNS 20
@@ -30,12 +31,6 @@ struct oc_perf_play {
   oc_array accepted[OC_PERF_SETS][OC_NODE_MAX_OUTPUTS];
   uint64_t turn;  // number of the next run; warm ones take the sets in turn
 };
-
-static double now_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static bool fail(oc_perf_play *play, const char *step, int32_t status, const ops_error *error) {
   return oc_trial_end(play->trial, OC_STATUS_FAIL, OC_CHECK_STATUS,
@@ -198,9 +193,9 @@ static bool run(oc_perf_play *play, uint32_t set, double *out_seconds, bool *out
   ops_error error = OPS_ERROR_INIT;
   watch before;
   take(&before);
-  const double start = now_seconds();
+  const double start = oc_clock_seconds();
   const int32_t status = oc_launch_execute_alone(&play->launches[set], 0, &error);
-  *out_seconds = now_seconds() - start;
+  *out_seconds = oc_clock_seconds() - start;
   forgive(play, &before, out_seconds, out_disturbed);
   return status == OPS_OK || fail(play, "execute", status, &error);
 }
@@ -222,11 +217,11 @@ static uint32_t next_set(const oc_perf_play *play) {
 
 // Caches, branch predictors and the provider's threads come back to work.
 static bool settle(oc_perf_play *play) {
-  const double start = now_seconds();
+  const double start = oc_clock_seconds();
   double seconds;
   for (int i = 0; i < MAX_SETTLE_RUNS; ++i) {
     if (!checked_run(play, next_set(play), &seconds)) return false;
-    if (now_seconds() - start > SETTLE_SECONDS) break;
+    if (oc_clock_seconds() - start > SETTLE_SECONDS) break;
   }
   return true;
 }
@@ -267,11 +262,11 @@ static bool play_round(oc_perf_play *play, uint32_t block, uint32_t round) {
 
 static bool calibrate(oc_perf_play *play, double *out_seconds) {
   double seconds[MAX_CALIBRATE_RUNS];
-  const double start = now_seconds();
+  const double start = oc_clock_seconds();
   size_t count = 0;
   while (count < MAX_CALIBRATE_RUNS) {
     if (!checked_run(play, next_set(play), &seconds[count++])) return false;
-    if (count >= 3 && now_seconds() - start > CALIBRATE_SECONDS) break;
+    if (count >= 3 && oc_clock_seconds() - start > CALIBRATE_SECONDS) break;
   }
   *out_seconds = oc_series_quantile(seconds, count, 0.5);
   return true;
@@ -361,11 +356,11 @@ static bool claim(oc_perf_play *play) {
 static bool prepare(oc_perf_play *play, uint32_t block) {
   oc_trial *trial = play->trial;
   ops_error error = OPS_ERROR_INIT;
-  const double start = now_seconds();
+  const double start = oc_clock_seconds();
   int32_t status = oc_kernel_create(&trial->kernel, &error);
   if (status != OPS_OK) return fail(play, "create", status, &error);
   status = oc_kernel_prepare(&trial->kernel, NULL, 0, &error);
-  play->stage->record->prepare[play->stage->role][block] = now_seconds() - start;
+  play->stage->record->prepare[play->stage->role][block] = oc_clock_seconds() - start;
   return status == OPS_OK || fail(play, "prepare", status, &error);
 }
 

@@ -12,23 +12,18 @@
 #include "cases/element.h"
 #include "report/details.h"
 #include "report/digest.h"
+#include "runner/clock.h"
 
 #define MAX_DETAILED_FAILURES 50
 #define UPDATE_SECONDS 0.1
 #define QUIET_SECONDS 10.0  // where it is no terminal: the longest silence, and each tenth
 
-static double now_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 oc_console oc_console_open(FILE *stream) {
   const int fd = fileno(stream);
   return (oc_console){.stream = stream,
                       .live = fd >= 0 && isatty(fd),
-                      .started = now_seconds(),
-                      .last_update = now_seconds()};
+                      .started = oc_clock_seconds(),
+                      .last_update = oc_clock_seconds()};
 }
 
 static void clear_line(const oc_console *console) {
@@ -77,7 +72,7 @@ static void put_duration(FILE *stream, double seconds) {
 }
 
 static void put_progress(oc_console *console, const oc_report *report) {
-  const double elapsed = now_seconds() - console->started;
+  const double elapsed = oc_clock_seconds() - console->started;
   const double rate = elapsed > 0 ? (double)(console->done - console->resumed) / elapsed : 0;
   const size_t left = report->selected - console->done;
   fprintf(console->stream, "%zu of %zu cases, %.0f a second, ", console->done, report->selected,
@@ -87,7 +82,7 @@ static void put_progress(oc_console *console, const oc_report *report) {
 }
 
 static void update_progress(oc_console *console, const oc_report *report) {
-  const double now = now_seconds();
+  const double now = oc_clock_seconds();
   const size_t tenth = report->selected ? console->done * 10 / report->selected : 10;
   if (console->live) {
     if (now - console->last_update < UPDATE_SECONDS && console->done < report->selected) return;

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "ops_support/error.h"
+#include "runner/clock.h"
 #include "runner/leftovers.h"
 
 #define LONGEST_WAIT 0.2  // seconds; then logs and silent deaths are looked at
@@ -61,12 +62,6 @@ typedef struct pool {
   ops_error *error;
   int32_t status;
 } pool;
-
-static double now_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 // ---- Results --------------------------------------------------------------------------------
 
@@ -162,11 +157,11 @@ static int32_t bury(pool *pool, slot *slot, double patience, oc_ending *ending) 
 
 static void let_look(const pool *pool, const slot *slot) {
   if (!pool->events->hang || slot->worker.pid <= 0) return;
-  const double start = now_seconds();
+  const double start = oc_clock_seconds();
   const uint32_t index = slot->state == SLOT_BUSY ? slot->index : OC_NO_CASE;
   pool->events->hang(pool->events->context, slot->worker.pid, index);
   for (uint32_t i = 0; i < pool->slot_count; ++i) {
-    pool->slots[i].deadline += now_seconds() - start;
+    pool->slots[i].deadline += oc_clock_seconds() - start;
   }
 }
 
@@ -219,7 +214,7 @@ static oc_result blank_result(uint32_t index) {
 
 static void lose_case(pool *pool, slot *slot, const char *reason) {
   oc_result result = blank_result(slot->index);
-  result.seconds = now_seconds() - slot->started;
+  result.seconds = oc_clock_seconds() - slot->started;
   if (explain_death(pool, slot, &result, reason)) settle(pool, slot, &result);
 }
 
@@ -268,7 +263,7 @@ static void accept_closed(pool *pool, slot *slot, const oc_message *message) {
     report_closing(pool, &result);
   }
   slot->state = SLOT_LEAVING;
-  slot->deadline = now_seconds() + pool->options->open_timeout;
+  slot->deadline = oc_clock_seconds() + pool->options->open_timeout;
 }
 
 // The process ends; what the provider left to be done then has been done.
@@ -415,14 +410,14 @@ static void start_worker(pool *pool, slot *slot) {
   slot->used = false;
   slot->retry = false;
   slot->log_start = 0;
-  slot->deadline = now_seconds() + pool->options->open_timeout;
+  slot->deadline = oc_clock_seconds() + pool->options->open_timeout;
 }
 
 static void dismiss(const pool *pool, slot *slot) {
   oc_worker_dismiss(&slot->worker);
   slot->state = SLOT_CLOSING;
   slot->log_start = oc_worker_log_size(&slot->worker);
-  slot->deadline = now_seconds() + pool->options->open_timeout;
+  slot->deadline = oc_clock_seconds() + pool->options->open_timeout;
 }
 
 static void give_case(pool *pool, slot *slot, uint32_t index, bool retry) {
@@ -431,7 +426,7 @@ static void give_case(pool *pool, slot *slot, uint32_t index, bool retry) {
   slot->retry = retry;
   oc_worker_log_trim(&slot->worker);
   slot->log_start = oc_worker_log_size(&slot->worker);
-  slot->started = now_seconds();
+  slot->started = oc_clock_seconds();
   slot->deadline = slot->started + pool->options->timeout;
   oc_beacon_reset(slot->worker.beacon);
   if (!oc_worker_send(&slot->worker, index)) lose(pool, slot, "end");
@@ -460,12 +455,12 @@ static bool wants_worker(const pool *pool, uint32_t number) {
 // ---- The loop -------------------------------------------------------------------------------
 
 static int wait_milliseconds(const pool *pool) {
-  double nearest = now_seconds() + LONGEST_WAIT;
+  double nearest = oc_clock_seconds() + LONGEST_WAIT;
   for (uint32_t i = 0; i < pool->slot_count; ++i) {
     const slot *slot = &pool->slots[i];
     if (slot->state != SLOT_EMPTY && slot->deadline < nearest) nearest = slot->deadline;
   }
-  const double left = (nearest - now_seconds()) * 1000;
+  const double left = (nearest - oc_clock_seconds()) * 1000;
   return left < 0 ? 0 : (int)left + 1;
 }
 
@@ -485,7 +480,7 @@ static bool wait_for_workers(pool *pool) {
     take_arrivals(pool, slot);
     if (slot->state == SLOT_BUSY) oc_worker_log_trim(&slot->worker);
     if (slot->state != SLOT_EMPTY && slot->state != SLOT_IDLE &&
-        now_seconds() > slot->deadline) {
+        oc_clock_seconds() > slot->deadline) {
       lose(pool, slot, "time");
     }
   }

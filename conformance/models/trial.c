@@ -28,17 +28,9 @@ typedef struct trial {
   ops_error error;
 } trial;
 
-static bool end(trial *trial, oc_status status, const char *check, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static bool end(trial *trial, oc_status status, const char *check, const char *format, ...) {
-  char text[sizeof trial->result->message];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return oc_result_end(trial->result, status, check, "%s", text);
-}
+// Ends the case; false, for use as "return end(…)".
+#define end(trial, status, check, ...) \
+  (oc_result_end((trial)->result, status, check, __VA_ARGS__) != 0)
 
 static bool fail_call(trial *trial, const char *check, int32_t status) {
   return end(trial, OC_STATUS_FAIL, check, "%s: %s", ops_status_name(status),
@@ -244,21 +236,10 @@ static bool run_once(trial *trial, const char *check) {
 
 // ---- The case -------------------------------------------------------------------------------
 
-static void print_inputs(trial *trial) {
-  const oc_model_inputs *inputs = &trial->bench->inputs;
-  char text[128];
-  size_t used = 0;
-  const size_t size = sizeof trial->result->inputs;
-  for (size_t i = 0; i < inputs->count && used < size; ++i) {
-    oc_allclose_describe(&inputs->values[i], text, sizeof text);
-    used += (size_t)snprintf(trial->result->inputs + used, size - used, "%s%s", i ? ", " : "",
-                             text);
-  }
-}
-
 static bool judge(trial *trial) {
   if (!has_expected(trial)) return false;
-  print_inputs(trial);
+  oc_allclose_describe_all(trial->bench->inputs.values, trial->bench->inputs.count,
+                           trial->result->inputs, sizeof trial->result->inputs);
   return open_twice(trial) && note_nodes(trial) && run_once(trial, OC_MODEL_CHECK_VALUES) &&
          run_once(trial, OC_MODEL_CHECK_REPEAT);
 }

@@ -355,3 +355,14 @@ bool oc_allclose(const opsrt_value *expected, const opsrt_value *got, oc_closene
                  oc_difference *difference) {
   return compare(expected, got, tolerance, difference, 0);
 }
+
+void oc_allclose_describe_all(const opsrt_value *values, size_t count, char *text,
+                              size_t size) {
+  char one[128];
+  size_t used = 0;
+  text[0] = 0;
+  for (size_t i = 0; i < count && used < size; ++i) {
+    oc_allclose_describe(&values[i], one, sizeof one);
+    used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", one);
+  }
+}

@@ -47,4 +47,7 @@ int64_t oc_allclose_count(const opsrt_value *value);
 // "float[2,3]", "sequence", "nothing". Returns `text`.
 const char *oc_allclose_describe(const opsrt_value *value, char *text, size_t size);
 
+// All of them: "float[2,3], int64[1]", as far as there is room.
+void oc_allclose_describe_all(const opsrt_value *values, size_t count, char *text, size_t size);
+
 #endif  // OC_ONNX_TESTS_ALLCLOSE_H_

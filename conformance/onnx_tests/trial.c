@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,17 +48,9 @@ static void enter(trial *trial, oc_phase phase) {
   oc_beacon_phase(trial->bench->beacon, phase);
 }
 
-static bool fail(trial *trial, const char *check, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static bool fail(trial *trial, const char *check, const char *format, ...) {
-  char text[sizeof trial->result->message];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return oc_result_end(trial->result, OC_STATUS_FAIL, check, "%s", text);
-}
+// Ends the case; false, for use as "return fail(…)".
+#define fail(trial, check, ...) \
+  (oc_result_end((trial)->result, OC_STATUS_FAIL, check, __VA_ARGS__) != 0)
 
 static bool fail_call(trial *trial, const char *check, int32_t status) {
   return fail(trial, check, "%s%s%s: %s", trial->data_set, trial->data_set[0] ? ": " : "",
@@ -135,17 +126,6 @@ static void release_values(file_values *values) {
   values->count = 0;
 }
 
-static void print_inputs(trial *trial) {
-  char text[128];
-  size_t used = 0;
-  const size_t size = sizeof trial->result->inputs;
-  for (size_t i = 0; i < trial->inputs.count && used < size; ++i) {
-    oc_allclose_describe(&trial->inputs.values[i], text, sizeof text);
-    used += (size_t)snprintf(trial->result->inputs + used, size - used, "%s%s", i ? ", " : "",
-                             text);
-  }
-}
-
 static bool read_inputs(trial *trial) {
   const uint64_t inputs = opsrt_session_input_count(trial->session);
   size_t files = 0;
@@ -155,7 +135,8 @@ static bool read_inputs(trial *trial) {
     if (files != inputs && info->optional) continue;
     if (!read_value(trial, "input", info, &trial->inputs)) return false;
   }
-  print_inputs(trial);
+  oc_allclose_describe_all(trial->inputs.values, trial->inputs.count, trial->result->inputs,
+                           sizeof trial->result->inputs);
   if (trial->inputs.count == files) return true;
   return fail(trial, OC_ONNX_CHECK_FILES,
               "%s: the model has %zu inputs without a value of their own, found %zu files "

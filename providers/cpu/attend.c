@@ -21,11 +21,6 @@ static int64_t keys_at_once(const cpu_attend *own) {
   return own->length == 1 ? own->total : min(own->total, KEYS);
 }
 
-static int64_t worker_count(const ops_device *device) {
-  const int32_t count = device->api->worker_count(device->host);
-  return count < 1 ? 1 : count;
-}
-
 // A worker's memory.
 typedef struct scratch {
   float *scores;         // [queries, keys]
@@ -56,7 +51,7 @@ int32_t cpu_attend_workspace(const ops_device *device, const cpu_attend *own,
   *out_size = 0;
   if (own->batch * own->heads * own->length * own->v_size == 0) return OPS_OK;
   const uint64_t bytes = (uint64_t)lay_out(device, own, NULL, &ignored) * sizeof(float);
-  if (!ops_checked_mul(bytes, (uint64_t)worker_count(device), out_size))
+  if (!ops_checked_mul(bytes, (uint64_t)cpu_workers(device), out_size))
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "cpu: workspace too large");
   return OPS_OK;
 }

@@ -30,11 +30,6 @@ static int suits(const cpu_dnnl_conv *conv) {
          (channels % block != 0 || filters % block != 0);
 }
 
-static int64_t worker_count(const ops_device *device) {
-  const int32_t count = device->api->worker_count(device->host);
-  return count < 1 ? 1 : count;
-}
-
 int cpu_grouped_init(const ops_device *device, const cpu_dnnl_conv *conv, cpu_grouped *own,
                      ops_prepare_reply *reply) {
   const int64_t panel = device->vec->panel;
@@ -50,7 +45,7 @@ int cpu_grouped_init(const ops_device *device, const cpu_dnnl_conv *conv, cpu_gr
   if (own->chunk > own->pixels) own->chunk = own->pixels;
   own->chunks = (own->pixels + own->chunk - 1) / own->chunk;
   own->pack_size = own->channels * panel;
-  if (!ops_checked_mul((uint64_t)own->pack_size * sizeof(float), (uint64_t)worker_count(device),
+  if (!ops_checked_mul((uint64_t)own->pack_size * sizeof(float), (uint64_t)cpu_workers(device),
                        &reply->workspace_size))
     return 0;
   reply->workspace_alignment = 64;

@@ -11,10 +11,6 @@
 #define LARGEST_CHUNK 128
 #define DEPTH 768  // channels after which a chunk moves on: a panel stays in the cache
 
-static int64_t divide_up(int64_t a, int64_t b) {
-  return a / b + (a % b != 0);
-}
-
 static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
@@ -58,16 +54,16 @@ static void fill_pack(const ops_device *device, const void *plan, const float *w
 // ---- Plans ----------------------------------------------------------------------------------
 
 static void cut(const ops_device *device, cpu_pointwise *own) {
-  const int64_t workers = device->api->worker_count(device->host);
-  own->panels = divide_up(own->filters, device->vec->panel);
-  own->columns = cpu_vec_block_row(device->vec, divide_up(own->filters, own->panels));
-  own->panels = divide_up(own->filters, own->columns);
+  own->panels = cpu_divide_up(own->filters, device->vec->panel);
+  own->columns = cpu_vec_block_row(device->vec, cpu_divide_up(own->filters, own->panels));
+  own->panels = cpu_divide_up(own->filters, own->columns);
   own->group_size =
       own->channels * ((own->panels - 1) * own->columns +
                        cpu_vec_block_row(device->vec, columns_of(own, own->panels - 1)));
-  const int64_t share = divide_up(own->pixels, workers < 1 ? 1 : workers);
-  own->chunk = divide_up(divide_up(share, divide_up(share, LARGEST_CHUNK)), BLOCK) * BLOCK;
-  own->chunks = divide_up(own->pixels, own->chunk);
+  const int64_t share = cpu_divide_up(own->pixels, cpu_workers(device));
+  own->chunk =
+      cpu_divide_up(cpu_divide_up(share, cpu_divide_up(share, LARGEST_CHUNK)), BLOCK) * BLOCK;
+  own->chunks = cpu_divide_up(own->pixels, own->chunk);
 }
 
 // Groups whose last vectors would be emptier than this share are oneDNN's: light_shufflenet's

@@ -80,7 +80,7 @@ static int all_finite(const float *values, int64_t count) {
 // ---- Plans ----------------------------------------------------------------------------------
 
 // So many tiles that their matrices fit into the cache, and that each worker has a block.
-static int64_t choose_block(const cpu_winograd *w, int32_t workers) {
+static int64_t choose_block(const cpu_winograd *w, int64_t workers) {
   int64_t block = BLOCK_FLOATS / (POINTS * w->channels);
   if (block < LEAST_BLOCK) block = LEAST_BLOCK;
   if (block > LARGEST_BLOCK) block = LARGEST_BLOCK;
@@ -93,7 +93,6 @@ static int64_t choose_block(const cpu_winograd *w, int32_t workers) {
 static int32_t init(const ops_device *device, const cpu_dnnl_conv *conv,
                     const ops_constant *weights, const float *values, cpu_conv_pack *pack,
                     cpu_winograd *w, int *out_suits, ops_error *error) {
-  const int32_t workers = device->api->worker_count(device->host);
   *out_suits = all_finite(values, conv->out_channels * conv->in_channels * 9);
   if (!*out_suits) return OPS_OK;
   w->batch = conv->batch;
@@ -106,7 +105,7 @@ static int32_t init(const ops_device *device, const cpu_dnnl_conv *conv,
   }
   w->across = (w->out[1] + 1) / 2;
   w->tiles = w->batch * ((w->out[0] + 1) / 2) * w->across;
-  w->block = choose_block(w, workers < 1 ? 1 : workers);
+  w->block = choose_block(w, cpu_workers(device));
   // Transformed inputs, one panel of products, zeros in place of pixels outside.
   w->scratch = round_up(w->block * POINTS * (w->channels + WIDTH) + w->channels, 16);
   cpu_conv_vec_finish(&conv->post, &w->finish);
@@ -134,8 +133,7 @@ int32_t cpu_winograd_init(const ops_device *device, const cpu_dnnl_conv *conv,
 }
 
 uint64_t cpu_winograd_workspace(const ops_device *device, const cpu_winograd *winograd) {
-  const int32_t workers = device->api->worker_count(device->host);
-  return (uint64_t)winograd->scratch * sizeof(float) * (uint64_t)(workers < 1 ? 1 : workers);
+  return (uint64_t)winograd->scratch * sizeof(float) * (uint64_t)cpu_workers(device);
 }
 
 // ---- Running --------------------------------------------------------------------------------

@@ -178,6 +178,18 @@ void cpu_free(const ops_device *device, void *memory);
 int32_t cpu_contents(const ops_device *device, const ops_constant *constant,
                      const void **out_data, void **out_copy, ops_error *error);
 
+// How many of the host's workers may run at once, at least 1: what they share is cut for so
+// many.
+static inline int64_t cpu_workers(const ops_device *device) {
+  const int32_t count = device->api->worker_count(device->host);
+  return count < 1 ? 1 : count;
+}
+
+// a / b for a >= 0, b > 0, rounded up.
+static inline int64_t cpu_divide_up(int64_t a, int64_t b) {
+  return a / b + (a % b != 0);
+}
+
 static inline void cpu_parallel(const ops_device *device, int64_t count, int64_t grain,
                                 ops_parallel_body body, void *context) {
   if (count > 0) device->api->parallel_for(device->host, count, grain, body, context);

@@ -18,35 +18,26 @@
 #define ITEMS_PER_WORKER 4
 #define LINE_FLOATS 16
 
-static int64_t divide_up(int64_t a, int64_t b) {
-  return a / b + (a % b != 0);
-}
-
 static int64_t clamp(int64_t x, int64_t low, int64_t high) {
   return x < low ? low : x > high ? high : x;
-}
-
-static int64_t worker_count(const ops_device *device) {
-  const int32_t count = device->api->worker_count(device->host);
-  return count < 1 ? 1 : count;
 }
 
 static void cut_columns(cpu_multiply *own, int64_t workers) {
   const int64_t wanted =
       workers > 1 ? clamp(own->n / MIN_COLUMNS, 1, workers * ITEMS_PER_WORKER) : 1;
-  own->columns = divide_up(divide_up(own->n, wanted), LINE_FLOATS) * LINE_FLOATS;
-  own->panels = divide_up(own->n, own->columns);
+  own->columns = cpu_divide_up(cpu_divide_up(own->n, wanted), LINE_FLOATS) * LINE_FLOATS;
+  own->panels = cpu_divide_up(own->n, own->columns);
   own->rows = own->chunks = 1;
 }
 
 static void cut_blocks(cpu_multiply *own, int64_t workers, int64_t panel) {
   own->columns = panel;
-  own->panels = divide_up(own->n, panel);
-  const int64_t wanted = divide_up(workers * ITEMS_PER_WORKER, own->panels);
-  own->rows = divide_up(clamp(own->m / wanted, MIN_ROWS, MAX_ROWS), 8) * 8;
-  own->chunks = divide_up(own->m, own->rows);
+  own->panels = cpu_divide_up(own->n, panel);
+  const int64_t wanted = cpu_divide_up(workers * ITEMS_PER_WORKER, own->panels);
+  own->rows = cpu_divide_up(clamp(own->m / wanted, MIN_ROWS, MAX_ROWS), 8) * 8;
+  own->chunks = cpu_divide_up(own->m, own->rows);
   own->depth = own->k < DEPTH ? own->k : DEPTH;
-  own->pack_size = divide_up(own->depth * panel, LINE_FLOATS) * LINE_FLOATS;
+  own->pack_size = cpu_divide_up(own->depth * panel, LINE_FLOATS) * LINE_FLOATS;
 }
 
 static void cut(cpu_multiply *own, int64_t workers, int64_t panel) {
@@ -61,7 +52,7 @@ static void cut(cpu_multiply *own, int64_t workers, int64_t panel) {
 
 int32_t cpu_multiply_prepare(const ops_device *device, cpu_multiply *own,
                              ops_prepare_reply *reply, ops_error *error) {
-  const int64_t workers = worker_count(device);
+  const int64_t workers = cpu_workers(device);
   uint64_t count = 0;
   cut(own, workers, device->vec->panel);
   // A transposed A lies behind the panels, with its rows made contiguous.
@@ -213,7 +204,7 @@ static void run_block_items(void *context, int64_t begin, int64_t end, int32_t w
 // Rows of a transposed A in the workspace behind the panels.
 static const float *turn_a(const ops_device *device, const cpu_multiply *own,
                            const cpu_multiply_args *args) {
-  float *to = (float *)args->workspace + own->pack_size * worker_count(device);
+  float *to = (float *)args->workspace + own->pack_size * cpu_workers(device);
   device->vec->transpose(args->a, own->m, to, own->k, own->k, own->m);
   return to;
 }

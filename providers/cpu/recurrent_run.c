@@ -36,21 +36,17 @@ static int32_t reserve(uint64_t *total, const int64_t *dims, int32_t rank, uint6
   return OPS_OK;
 }
 
-static int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 // Directions are items of their own; a batch is split as far as there are workers.
 static void split(const cpu_recurrent *kernel, cpu_recurrent_prepared *sizes) {
   const ops_device *device = kernel->base.device;
   const int64_t workers = device->api->worker_count(device->host);
-  int64_t chunks = divide_up(workers, kernel->directions);
+  int64_t chunks = cpu_divide_up(workers, kernel->directions);
   if (chunks > sizes->batch) chunks = sizes->batch;
   sizes->chunks = chunks > 1 ? chunks : 1;
-  sizes->chunk = divide_up(sizes->batch, sizes->chunks);
-  const int64_t block = sizes->chunk > 0 ? divide_up(BLOCK_ROWS, sizes->chunk) : 1;
-  const int64_t blocks = divide_up(sizes->steps, block);
-  sizes->block_steps = blocks > 0 ? divide_up(sizes->steps, blocks) : 1;
+  sizes->chunk = cpu_divide_up(sizes->batch, sizes->chunks);
+  const int64_t block = sizes->chunk > 0 ? cpu_divide_up(BLOCK_ROWS, sizes->chunk) : 1;
+  const int64_t blocks = cpu_divide_up(sizes->steps, block);
+  sizes->block_steps = blocks > 0 ? cpu_divide_up(sizes->steps, blocks) : 1;
 }
 
 static int32_t lay_out_item(cpu_recurrent_prepared *sizes, ops_error *error) {

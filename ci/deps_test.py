@@ -30,7 +30,12 @@ exec "$@"
 PYTHON = """#!/bin/sh
 [ "$1 $2" = "-m venv" ] || exit 0
 mkdir -p "$3/bin"
-printf '#!/bin/sh\\necho "pip" >>"$STATE/log"\\n' >"$3/bin/python"
+cat >"$3/bin/python" <<'PIP'
+#!/bin/sh
+echo "pip" >>"$STATE/log"
+while [ $# -gt 0 ]; do [ "$1" = --target ] && mkdir -p "$2/nvidia"; shift; done
+exit 0
+PIP
 chmod +x "$3/bin/python"
 echo "venv" >>"$STATE/log"
 """
@@ -43,11 +48,12 @@ class DepsTest(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         self.root.chmod(0o777)
         (self.root / "ci").mkdir()
-        for name in ("deps", "common.sh", "requirements.txt", "requirements-nodeps.txt"):
+        for name in ("deps", "common.sh", "requirements.txt", "requirements-nodeps.txt",
+                     "requirements-cuda.txt"):
             shutil.copy(HERE / name, self.root / "ci" / name)
         (self.root / "bin").mkdir()
         for tool in ("bash", "sh", "dirname", "basename", "sed", "grep", "sha256sum", "rm", "mkdir",
-                     "chmod", "env", "cat"):
+                     "chmod", "env", "cat", "mv"):
             (self.root / "bin" / tool).symlink_to(shutil.which(tool))
         for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET), ("sudo", SUDO),
                            ("python-stub", PYTHON)):
@@ -63,7 +69,7 @@ class DepsTest(unittest.TestCase):
 
     def deps(self, *arguments, user=None):
         environment = {"PATH": str(self.root / "bin"), "STATE": str(self.root),
-                       "OPS_PYTHON": "python-stub"}
+                       "OPS_PYTHON": "python-stub", "OPS_CUDA_SYSTEM": str(self.root / "toolkit")}
         return subprocess.run(["bash", self.root / "ci" / "deps", *arguments], env=environment,
                               capture_output=True, text=True, check=False, user=user, cwd="/")
 
@@ -104,6 +110,26 @@ class DepsTest(unittest.TestCase):
         self.assertIn("missing packages: cmake", result.stderr)
         self.deps()
         self.assertEqual(self.deps("--check").returncode, 0)
+
+    def test_cuda_is_installed_once(self):
+        self.deps()
+        self.log()
+        self.assertEqual(self.deps("--cuda", "--check").returncode, 1)
+        self.assertEqual(self.log(), "")
+        result = self.deps("--cuda")
+        self.assertEqual((result.returncode, self.log()), (0, "pip\n"), result.stderr)
+        self.assertTrue((self.root / ".cache" / "cuda" / "nvidia").is_dir())
+        self.assertEqual((self.deps("--cuda").returncode, self.log()), (0, ""))
+        self.assertEqual(self.deps("--cuda", "--check").returncode, 0)
+
+    def test_cuda_of_the_system_is_enough(self):
+        self.deps()
+        self.log()
+        include = self.root / "toolkit" / "include"
+        include.mkdir(parents=True)
+        for name in ("cuda.h", "nvrtc.h"):
+            (include / name).touch()
+        self.assertEqual((self.deps("--cuda").returncode, self.log()), (0, ""))
 
     def test_wrong_argument(self):
         result = self.deps("--frobnicate")

@@ -49,9 +49,9 @@ static void *tell_thread_id(void *id) {
   return NULL;
 }
 
-// Starts a thread and waits until the kernel has put it away: what libraries of this process run
-// beside the first thread that anyone starts (ThreadSanitizer does) is then there already, and
-// not counted as the provider's.
+// Starts a thread and waits until the kernel has put it away: what libraries of this process
+// run beside the first thread that anyone starts (ThreadSanitizer does) is then there already,
+// and not counted as the provider's.
 static void start_first_thread(void) {
   const struct timespec pause = {0, 1000000};
   pthread_t thread;

@@ -125,6 +125,23 @@ class Mutations(unittest.TestCase):
         self.assertEqual(self.changed("  // 1 + 2"), set())
         self.assertFalse([c for c in self.changed('  g("1 + 2", n);') if '"1 - 2"' in c])
 
+    def test_listed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "a.c").write_text(self.TEXT, encoding="utf-8")
+            verdicts = {("a.c", "return n + 1;", "return n - 1;"): ("hole", ""),
+                        ("a.c", "return n + 1;", "return n + 2;"): ("equivalent", ""),
+                        ("a.c", "return m + 1;", "return m - 1;"): ("hole", "")}
+            found, gone = mutants.listed(pathlib.Path(folder), verdicts, "hole")
+        self.assertEqual([mutants.key(m) for m in found], [("a.c", "return n + 1;", "return n - 1;")])
+        self.assertEqual(gone, [("a.c", "return m + 1;", "return m - 1;")])
+
+    def test_own_verdicts(self):
+        """No verdict speaks of a line that the source no longer has."""
+        verdicts = mutants.read_verdicts(faults.VERDICTS)
+        for word in ("hole", "equivalent"):
+            self.assertEqual(mutants.listed(faults.CPU, verdicts, word)[1], [])
+        self.assertEqual({verdict for verdict, _ in verdicts.values()} - {"hole", "equivalent"}, set())
+
 
 if __name__ == "__main__":
     unittest.main()

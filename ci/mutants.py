@@ -396,12 +396,29 @@ def read_verdicts(path):
             for row in table.get("mutant", [])}
 
 
-def measure(build, source, folder, number, seed, jobs, minutes, say):
-    """Results of `number` mutants that compile, or of as many as `minutes` allow: dicts with mutant,
-    result, why."""
-    end = time.monotonic() + 60 * minutes
+def shuffled(source, seed):
+    """Every mutant, in the order of a seed."""
     every = list_mutants(source)
     random.Random(seed).shuffle(every)
+    return every
+
+
+def key(mutant):
+    """By what a verdict names a mutant."""
+    return mutant.file, mutant.before.strip(), mutant.after.strip()
+
+
+def listed(source, verdicts, wanted):
+    """(the mutants whose verdict is `wanted`, the keys of those that the source no longer allows)."""
+    keys = {name for name, (verdict, _) in verdicts.items() if verdict == wanted}
+    found = [mutant for mutant in list_mutants(source) if key(mutant) in keys]
+    return found, sorted(keys - set(map(key, found)))
+
+
+def measure(build, source, folder, every, number, jobs, minutes, say):
+    """Results of the first `number` mutants of `every` that compile, or of as many as `minutes` allow:
+    dicts with mutant, result, why."""
+    end = time.monotonic() + 60 * minutes
     tools, judge = Build(build, source), Judge(build, source.parents[1] / "contracts", folder)
     reach = Reach(tools).table()
     chosen = iter([m for m in every if m.file in tools.objects and reach[m.file]])
@@ -413,7 +430,9 @@ def measure(build, source, folder, number, seed, jobs, minutes, say):
             with lock:
                 if len(results) >= number:
                     return
-                mutant = next(chosen)
+                mutant = next(chosen, None)
+                if mutant is None:
+                    return
                 place = {"mutant": mutant, "result": None}
                 results.append(place)
             stem = folder / f"mutant-{worker}"

@@ -4,8 +4,7 @@
 
 usage: coverage_test.py CONTRACT_DUMP OPSRUN LIBRARY CONTRACTS
 
-The operators are those of CONTRACTS/schema/most_used.txt, which ci/operator_census counts. Kernels
-for opsets below 7 alone are left out: models that old are not loaded.
+The operators are those of CONTRACTS/schema/most_used.txt, which ci/operator_census counts.
 """
 import json
 import pathlib
@@ -15,7 +14,6 @@ import sys
 
 # A case is one node of tensors: these take subgraphs or give sequences (contracts/README.md).
 NOT_TENSORS = {"If", "Loop", "Scan", "SequenceEmpty"}
-FIRST_OPSET = 7
 WANTED = 120
 FOREVER = 10**9
 KERNEL = re.compile(r"^  ([\w.]+) (\d+)(\+|-(\d+))?  ")
@@ -59,7 +57,7 @@ def main():
     for domain, name, since, until in kernels(opsrun, library):
         count += 1
         meanings = have.get((domain, name), [])
-        if until >= FIRST_OPSET and not any(a <= until and since <= b for a, b in meanings):
+        if not any(a <= until and since <= b for a, b in meanings):
             wrong.append(f"no contract for the kernel {domain}/{name}, opset {since} to {until}; "
                          f"there are {sorted(meanings)}")
     if count < 100:

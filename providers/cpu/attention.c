@@ -41,7 +41,6 @@ static void claim(const ops_kernel_def *def, const ops_node *node, ops_claim *ou
 
 static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error) {
   attention_kernel *own = (attention_kernel *)kernel;
-  (void)error;
   own->q_heads = ops_node_int(node, "q_num_heads", 0);
   own->kv_heads = ops_node_int(node, "kv_num_heads", 0);
   own->has_scale = ops_node_attribute(node, "scale") != NULL;
@@ -49,6 +48,9 @@ static int32_t create(ops_kernel *kernel, const ops_node *node, ops_error *error
   own->softcap = ops_node_float(node, "softcap", 0);
   own->left = ops_node_int(node, "left_window_size", -1);
   own->right = ops_node_int(node, "right_window_size", -1);
+  if (own->left < -1 || own->right < -1)
+    return cpu_invalid(kernel, error, "windows of %lld and %lld: expected -1 or more",
+                       (long long)own->left, (long long)own->right);
   if (ops_node_int(node, "is_causal", 0) != 0) own->right = 0;
   return OPS_OK;
 }

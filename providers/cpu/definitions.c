@@ -417,7 +417,9 @@ static const ops_kernel_def kKernels[] = {
     OWN("RNN", 1, 0, recurrent, RECURRENT(F32)),
     OWN("GRU", 1, 0, recurrent, RECURRENT(F32)),
     OWN("LSTM", 1, 0, recurrent, LSTM(F32)),
-    OWN("Gemm", 1, 0, gemm, INPUTS(IN("A", F32), IN("B", F32), OPTIONAL("C", F32)),
+    OWN("Gemm", 1, 10, gemm, INPUTS(IN("A", F32), IN("B", F32), IN("C", F32)),
+        OUTPUTS(IN("Y", F32)), ABSORBS(2)),
+    OWN("Gemm", 11, 0, gemm, INPUTS(IN("A", F32), IN("B", F32), OPTIONAL("C", F32)),
         OUTPUTS(IN("Y", F32)), ABSORBS(2)),
 
     // Of 16 bits, by way of float.
@@ -457,7 +459,9 @@ static const ops_kernel_def kKernels[] = {
         INPUTS(IN("X", HALVES), IN("W", HALVES), OPTIONAL("B", HALVES)),
         OUTPUTS(IN("Y", HALVES))),
     HALF("MatMul", 1, 0, INPUTS(IN("A", HALVES), IN("B", HALVES)), OUTPUTS(IN("Y", HALVES))),
-    HALF("Gemm", 1, 0, INPUTS(IN("A", HALVES), IN("B", HALVES), OPTIONAL("C", HALVES)),
+    HALF("Gemm", 1, 10, INPUTS(IN("A", HALVES), IN("B", HALVES), IN("C", HALVES)),
+         OUTPUTS(IN("Y", HALVES))),
+    HALF("Gemm", 11, 0, INPUTS(IN("A", HALVES), IN("B", HALVES), OPTIONAL("C", HALVES)),
          OUTPUTS(IN("Y", HALVES))),
     HALF("RNN", 1, 0, RECURRENT(HALVES)),
     HALF("GRU", 1, 0, RECURRENT(HALVES)),

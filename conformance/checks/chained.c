@@ -126,10 +126,12 @@ static int32_t add_post(oc_trial *trial, const oc_post *post, ops_error *error) 
 
 static void drop_chain(oc_trial *trial) {
   oc_chain *chain = &trial->chain;
+  const uint64_t constants = chain->node_constants;
   while (trial->inputs.count > 0 && trial->inputs.params[trial->inputs.count - 1] < 0) {
     oc_array_finish(&trial->inputs.items[--trial->inputs.count]);
   }
   oc_chained_finish(chain);
+  chain->node_constants = constants;
 }
 
 void oc_chained_finish(oc_chain *chain) {
@@ -236,7 +238,9 @@ static bool run_chain(oc_trial *trial, bool *out_ran) {
   if (!oc_step_prepare(trial, &declined)) return false;
   if (declined) return true;
   *out_ran = true;
-  return oc_step_launch(trial, OC_RUN_CHAINED, NULL) && oc_step_run(trial, OC_RUN_CHAINED);
+  const bool group = trial->kernel.def == &trial->kernel.compiled;  // offers no layouts
+  return oc_step_launch(trial, OC_RUN_CHAINED, NULL) && oc_step_run(trial, OC_RUN_CHAINED) &&
+         (group || oc_step_layout(trial, OC_RUN_CHAINED_LAYOUT));
 }
 
 static bool try_chain(oc_trial *trial, bool group, const oc_post *const *posts, size_t count,
@@ -263,18 +267,63 @@ static bool pick_two(const oc_post *const *posts, size_t count, const oc_post **
   return out[0] && out[1];
 }
 
-bool oc_chained_run(oc_trial *trial, const ops_kernel_def *def, bool *out_ran) {
-  const oc_post *posts[OC_CHAIN_MAX_CHOICES], *two[2];
-  *out_ran = false;
-  if (!is_suitable(trial)) return true;
-  const size_t count = list_posts(trial, def, posts);
+// A row of the contract, as it is written there.
+static bool is_row(const oc_case *item) {
+  return item->inputs == item->row->inputs;
+}
+
+// One or two operators behind the node, from `posts`: with `whole` each of them, else the first
+// that is taken.
+static bool run_posts(oc_trial *trial, const ops_kernel_def *def, const oc_post *const *posts,
+                      size_t count, bool whole, bool *out_ran) {
+  const oc_post *two[2];
   const uint32_t longest = def ? def->max_post_ops : 2;
   // Every other case tries two operators first.
-  if (longest >= 2 && trial->item->seed % 2 && pick_two(posts, count, two)) {
+  if (longest >= 2 && (whole || trial->item->seed % 2) && pick_two(posts, count, two)) {
     if (!try_chain(trial, !def, two, 2, out_ran)) return false;
   }
-  for (size_t i = 0; i < count && i < MOST_TRIED && !*out_ran && longest > 0; ++i) {
+  for (size_t i = 0; i < count && longest > 0; ++i) {
+    if (!whole && (*out_ran || i == MOST_TRIED)) break;
     if (!try_chain(trial, !def, &posts[i], 1, out_ran)) return false;
   }
   return true;
+}
+
+// Kernels may treat weights that are constant in another way: which of the two comes first, and
+// in tier merge alone, the seed tells.
+bool oc_chained_run(oc_trial *trial, const ops_kernel_def *def, uint64_t constants,
+                    uint64_t weights, bool *out_ran) {
+  const oc_post *posts[OC_CHAIN_MAX_CHOICES];
+  const bool whole = def && trial->bench->tier != OC_TIER_MERGE && is_row(trial->item);
+  const bool swap = def && trial->item->seed >> 1 & 1;
+  const uint64_t choices[2] = {swap ? weights : constants, swap ? constants : weights};
+  *out_ran = false;
+  if (!is_suitable(trial)) return true;
+  const size_t count = list_posts(trial, def, posts);
+  for (int i = 0; i < (weights == constants ? 1 : 2); ++i) {
+    if (*out_ran && !whole) break;
+    trial->chain.node_constants = choices[i];
+    if (!run_posts(trial, def, posts, count, whole, out_ran)) return false;
+  }
+  return true;
+}
+
+// ---- Claims alone
+// -------------------------------------------------------------------------------
+
+bool oc_chained_declares(const ops_kernel_def *def, const oc_post *post) {
+  return is_declared(def, post);
+}
+
+bool oc_chained_claims(oc_trial *trial, const oc_post *post, uint64_t constants,
+                       bool *out_claimed) {
+  ops_error error = OPS_ERROR_INIT;
+  *out_claimed = false;
+  if (trial->inputs.count + 4 > OC_CASE_MAX_TENSORS) return true;
+  trial->chain.node_constants = constants;
+  if (add_post(trial, post, &error) != OPS_OK) return harness_failed(trial, &error);
+  const bool asked = ask(trial, false, out_claimed);
+  oc_trial_close_kernel(trial);
+  drop_chain(trial);
+  return asked;
 }

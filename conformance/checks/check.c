@@ -129,6 +129,8 @@ static const oc_check kChecks[] = {
      OC_EVERY_CASE},
     {OC_CHECK_SCHEMA, "Definitions agree with the schemas of their operators.", OC_POINT_OTHER,
      NULL, "DEFINITIONS-3", OC_EVERY_CASE},
+    {OC_CHECK_POST_OPS, "Each operator that a definition declares as absorbed is absorbed.",
+     OC_POINT_OTHER, NULL, "DEFINITIONS-4", OC_EVERY_CASE},
     {OC_CHECK_REWRITE, "What a rewrite builds gives the results of what it replaces.",
      OC_POINT_OTHER, NULL, "REWRITES-1 REWRITES-2", OC_EVERY_CASE},
     {OC_CHECK_OPERATOR, "Kernels are of operators that exist, in opsets that have them.",

@@ -42,8 +42,7 @@ void oc_grouped_judge(oc_trial *trial, uint64_t constants, uint64_t weights) {
   bool alone = false, fixed = false, chained = false;
   if (!run_alone(trial, constants, &alone)) return;
   if (weights != constants && !run_alone(trial, weights, &fixed)) return;
-  trial->chain.node_constants = constants;
-  if (!oc_chained_run(trial, NULL, &chained)) return;
+  if (!oc_chained_run(trial, NULL, constants, weights, &chained)) return;
   if (!alone && !fixed && !chained) {
     oc_result_end(trial->result, OC_STATUS_UNSUPPORTED, "",
                   "claimed only in groups; alone or with an operator behind it no group is "

@@ -98,6 +98,9 @@ static const oc_provider_case kCases[] = {
      oc_streams_at_once},
     {OC_CHECK_SCHEMA, "arguments", "What schemas make optional is declared optional.",
      oc_schema_arguments},
+    {OC_CHECK_POST_OPS, "taken",
+     "Every operator that a definition declares as absorbed is claimed behind some node.",
+     oc_post_ops_taken},
     {OC_CHECK_REWRITE, "equivalent",
      "Where a rewrite applies, its nodes give what the replaced ones give.",
      oc_rewrite_equivalent},
@@ -138,6 +141,22 @@ void oc_provider_case_judge(oc_trial *trial) {
 }
 
 // ---- What the cases share -------------------------------------------------------------------
+
+static bool same_text(ops_str a, const char *b) {
+  return a.size == strlen(b) && memcmp(a.data, b, a.size) == 0;
+}
+
+bool oc_provider_def_is_of(const ops_kernel_def *def, const oc_contract *contract) {
+  const bool standard = strcmp(contract->domain, "ai.onnx") == 0;
+  const bool domain =
+      same_text(def->domain, contract->domain) || (standard && def->domain.size == 0);
+  return domain && same_text(def->op, contract->op);
+}
+
+const ops_kernel_def *oc_provider_def_at(const ops_provider *provider, uint64_t i) {
+  return (const ops_kernel_def *)((const char *)provider->kernels +
+                                  i * provider->kernel_stride);
+}
 
 bool oc_provider_open(oc_trial *trial, oc_target *target) {
   ops_error error = OPS_ERROR_INIT;

@@ -42,6 +42,10 @@ bool oc_provider_close(oc_trial *trial, oc_target *target);
 bool oc_provider_expect(oc_trial *trial, const char *call, int32_t status, int32_t expected,
                         const ops_error *error);
 
+// Whether a definition is of the contract's operator, whatever the opset.
+bool oc_provider_def_is_of(const ops_kernel_def *def, const oc_contract *contract);
+const ops_kernel_def *oc_provider_def_at(const ops_provider *provider, uint64_t i);
+
 // The rows, by file.
 bool oc_negotiation_pure(oc_trial *trial);
 bool oc_negotiation_range(oc_trial *trial);
@@ -81,6 +85,7 @@ bool oc_streams_drain(oc_trial *trial);
 bool oc_streams_cancel(oc_trial *trial);
 bool oc_streams_at_once(oc_trial *trial);
 bool oc_schema_arguments(oc_trial *trial);
+bool oc_post_ops_taken(oc_trial *trial);
 bool oc_rewrite_equivalent(oc_trial *trial);
 
 #endif  // OC_CHECKS_PROVIDER_CASE_H_

@@ -6,22 +6,14 @@
 // definition that does without it will do. Arguments beyond those of a contract are of other
 // opsets, which one definition may cover, too.
 #include <stdio.h>
-#include <string.h>
 
 #include "checks/check.h"
 #include "checks/provider_case.h"
 #include "ops_support/error.h"
 
-static bool same_text(ops_str a, const char *b) {
-  return a.size == strlen(b) && memcmp(a.data, b, a.size) == 0;
-}
-
 static bool is_of(const ops_kernel_def *def, const oc_contract *contract) {
-  const bool standard = strcmp(contract->domain, "ai.onnx") == 0;
-  const bool domain =
-      same_text(def->domain, contract->domain) || (standard && def->domain.size == 0);
   const int32_t until = def->until ? def->until : INT32_MAX;
-  return domain && same_text(def->op, contract->op) && def->since <= contract->until &&
+  return oc_provider_def_is_of(def, contract) && def->since <= contract->until &&
          until >= contract->since;
 }
 
@@ -45,16 +37,11 @@ static uint64_t main_types(const ops_kernel_def *def) {
   return def->input_count ? arg_of(def, true, 0)->types : arg_of(def, false, 0)->types;
 }
 
-static const ops_kernel_def *def_at(const ops_provider *provider, uint64_t i) {
-  return (const ops_kernel_def *)((const char *)provider->kernels +
-                                  i * provider->kernel_stride);
-}
-
 // Another definition of the same operator, opsets and types that does without the argument.
 static bool has_sibling(const ops_provider *provider, const ops_kernel_def *def,
                         const oc_contract *contract, bool inputs, size_t i) {
   for (uint64_t k = 0; k < provider->kernel_count; ++k) {
-    const ops_kernel_def *other = def_at(provider, k);
+    const ops_kernel_def *other = oc_provider_def_at(provider, k);
     if (is_of(other, contract) && (main_types(other) & main_types(def)) == main_types(def) &&
         does_without(other, inputs, i)) {
       return true;
@@ -86,7 +73,7 @@ static bool check_side(oc_trial *trial, const ops_kernel_def *def, const oc_cont
 static bool check_contract(oc_trial *trial, const oc_contract *contract) {
   const ops_provider *provider = trial->bench->candidate.provider;
   for (uint64_t i = 0; i < provider->kernel_count; ++i) {
-    const ops_kernel_def *def = def_at(provider, i);
+    const ops_kernel_def *def = oc_provider_def_at(provider, i);
     if (!is_of(def, contract)) continue;
     if (!check_side(trial, def, contract, true) || !check_side(trial, def, contract, false)) {
       return false;

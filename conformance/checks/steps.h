@@ -15,6 +15,8 @@ bool oc_step_prepare(oc_trial *trial, bool *out_declined);
 // Argument memory for a run, placed as its row says; then the run with its checks.
 bool oc_step_launch(oc_trial *trial, oc_run_kind run, const ops_alias *alias);
 bool oc_step_run(oc_trial *trial, oc_run_kind run);
+// Where the kernel offers private layouts: prepares it for the first of them and runs it.
+bool oc_step_layout(oc_trial *trial, oc_run_kind run);
 // First run, same addresses, other addresses, and the checks that compare them.
 bool oc_step_run_plain(oc_trial *trial);
 

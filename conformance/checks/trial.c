@@ -58,6 +58,8 @@ static const run_row kRuns[OC_RUN_COUNT] = {
     [OC_RUN_THREADS] = {.name = "another number of threads"},
     [OC_RUN_CHAINED] = {"with operators behind it", OC_PLACE_END, 2, OC_REVOKE_CONTENTS, 0,
                         false},
+    [OC_RUN_CHAINED_LAYOUT] = {"private layouts, with operators behind it", OC_PLACE_END, 2,
+                               OC_REVOKE_CONTENTS, 0, false},
 };
 
 const char *oc_run_name(oc_run_kind run) {
@@ -214,7 +216,7 @@ bool oc_step_prepare(oc_trial *trial, bool *out_declined) {
   return oc_checks_ask(trial, OC_POINT_PREPARED);
 }
 
-static uint64_t weights_of(const oc_trial *trial) {
+uint64_t oc_trial_weights(const oc_trial *trial) {
   uint64_t mask = 0;
   for (size_t i = 1; i < trial->inputs.count; ++i) {
     if (trial->inputs.items[i].present) mask |= (uint64_t)1 << i;
@@ -274,7 +276,7 @@ static bool run_in_place(oc_trial *trial) {
 }
 
 // The layouts that the kernel would rather have, if it offers any of its own.
-static bool run_layout(oc_trial *trial, oc_run_kind run) {
+bool oc_step_layout(oc_trial *trial, oc_run_kind run) {
   ops_error error = OPS_ERROR_INIT;
   bool chosen;
   trial->run = run;
@@ -291,14 +293,14 @@ static bool run_layout(oc_trial *trial, oc_run_kind run) {
 
 // The same node with its other inputs as constants, if it is claimed so.
 static bool run_constant(oc_trial *trial) {
-  const uint64_t weights = weights_of(trial);
+  const uint64_t weights = oc_trial_weights(trial);
   if (weights == 0) return true;
   oc_trial_close_kernel(trial);
   trial->run = OC_RUN_CONSTANT;
   if (!open_kernel(trial, weights)) return false;
   if (trial->kernel.claim.answer != OPS_CLAIM_SUPPORTED) return true;
   return oc_step_prepare(trial, NULL) && oc_step_launch(trial, OC_RUN_CONSTANT, NULL) &&
-         oc_step_run(trial, OC_RUN_CONSTANT) && run_layout(trial, OC_RUN_CONSTANT_LAYOUT);
+         oc_step_run(trial, OC_RUN_CONSTANT) && oc_step_layout(trial, OC_RUN_CONSTANT_LAYOUT);
 }
 
 // A node that is not claimed as it stands may be claimed with constants: definitions can ask
@@ -306,7 +308,7 @@ static bool run_constant(oc_trial *trial) {
 static bool claim_node(oc_trial *trial, bool *out_constant) {
   *out_constant = false;
   if (!open_kernel(trial, 0)) return false;
-  const uint64_t weights = weights_of(trial);
+  const uint64_t weights = oc_trial_weights(trial);
   if (trial->kernel.claim.answer == OPS_CLAIM_UNSUPPORTED && weights) {
     const ops_claim first = trial->kernel.claim;
     oc_trial_close_kernel(trial);
@@ -348,7 +350,7 @@ static void judge_node(oc_trial *trial) {
   bool constant, chained;
   if (!ask_both(trial, &constant)) return;
   if (trial->kernel.claim.answer == OPS_CLAIM_ONLY_IN_GROUP) {
-    const uint64_t weights = weights_of(trial);
+    const uint64_t weights = oc_trial_weights(trial);
     oc_grouped_judge(trial, constant ? weights : 0, weights);
     return;
   }
@@ -358,15 +360,15 @@ static void judge_node(oc_trial *trial) {
     const size_t size = sizeof trial->result->implementation - 1;
     memcpy(trial->result->implementation, chosen.data, chosen.size < size ? chosen.size : size);
   }
-  if (!run_in_place(trial) || !run_layout(trial, OC_RUN_LAYOUT)) return;
+  if (!run_in_place(trial) || !oc_step_layout(trial, OC_RUN_LAYOUT)) return;
   const ops_kernel_def *plain = trial->kernel.def;
   if (!constant && !run_constant(trial)) return;
-  trial->chain.node_constants = constant ? weights_of(trial) : 0;
-  if (!oc_chained_run(trial, plain, &chained)) return;
+  const uint64_t weights = oc_trial_weights(trial);
+  if (!oc_chained_run(trial, plain, constant ? weights : 0, weights, &chained)) return;
   trial->result->status = OC_STATUS_PASS;
 }
 
-static void finish_trial(oc_trial *trial) {
+void oc_trial_finish(oc_trial *trial) {
   oc_trial_close_kernel(trial);
   for (int run = 0; run < OC_RUN_COUNT; ++run) {
     drop_outputs(trial->got[run]);
@@ -417,7 +419,7 @@ static void run_trial(oc_bench *bench, uint32_t index, judge_fn judge, oc_result
   }
   result->phase = atomic_load(&bench->beacon->phase);
 
-  finish_trial(trial);
+  oc_trial_finish(trial);
   const bool passed = result->status == OC_STATUS_PASS;
   if (passed) oc_check_environment(trial);
   oc_environment_restore(&bench->environment);

@@ -65,7 +65,8 @@ typedef enum oc_run_kind {
   OC_RUN_SCARCE,
   OC_RUN_CYCLE,
   OC_RUN_THREADS,
-  OC_RUN_CHAINED,  // with operators behind the node, see chained.h
+  OC_RUN_CHAINED,         // with operators behind the node, see chained.h
+  OC_RUN_CHAINED_LAYOUT,  // and with private layouts
   OC_RUN_COUNT
 } oc_run_kind;
 
@@ -115,6 +116,12 @@ const char *oc_run_name(oc_run_kind run);  // "inputs as constants", for message
 
 // Destroys the kernel's objects, then frees the memory that it ran on.
 void oc_trial_close_kernel(oc_trial *trial);
+
+// Frees all that a trial holds, but not the trial itself.
+void oc_trial_finish(oc_trial *trial);
+
+// Bit i: input i is there and not the first one, so that graphs may have it as a constant.
+uint64_t oc_trial_weights(const oc_trial *trial);
 
 // Runs case number `index` of the bench from claim to verdict and fills `result`.
 void oc_trial_run(oc_bench *bench, uint32_t index, oc_result *result);

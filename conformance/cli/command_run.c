@@ -107,6 +107,7 @@ static int32_t run_cases(oc_session *session, ops_error *error) {
                       .suite = session->suite,
                       .models = session->models,
                       .nodes = session->nodes_file,
+                      .provider = options->provider ? session->provider_path : NULL,
                       .oracle = session->oracle_path,
                       .provider_dir = session->provider_dir};
   const double slow = options->timeout;

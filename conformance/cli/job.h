@@ -18,6 +18,7 @@ typedef struct oc_job {
   const oc_model_list *models;  // cases are one model; NULL else
   int nodes;                    // with `suite` or `models`: as oc_nodes_file gives it
   const char *bake;          // the folder to store cases in, instead of judging them; NULL else
+  const char *provider;      // a path; NULL where none is on trial
   const char *oracle;        // a path
   const char *provider_dir;  // the installed provider folder
 } oc_job;

@@ -100,7 +100,7 @@ static void make_job(perf_run *run) {
   run->job = (oc_perf_job){
       .bench = {.points = session->points,
                 .records = run->records,
-                .candidate = {.name = options->provider,
+                .candidate = {.name = session->provider_path,
                               .provider_dir = session->provider_dir,
                               .options = run->options,
                               .option_count = options->option_count,

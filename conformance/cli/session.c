@@ -12,6 +12,7 @@
 #include "checks/provider_case.h"
 #include "cli/journaling.h"
 #include "cli/operators.h"
+#include "loader/locate.h"
 #include "ops_support/error.h"
 #include "report/file.h"
 
@@ -35,6 +36,15 @@ static void find_place(const char *relative, const char *installed, char *out, s
   snprintf(out, size, "%s", installed);
 }
 
+// The absolute path of a provider. A name that leads nowhere stays: opening it tells what was
+// tried.
+static void resolve(const char *name, const char *provider_dir, char out_path[PATH_MAX]) {
+  ops_error error = OPS_ERROR_INIT;
+  out_path[0] = 0;
+  if (name && ops_library_locate(name, provider_dir, out_path, &error) != OPS_OK)
+    snprintf(out_path, PATH_MAX, "%s", name);
+}
+
 static void find_places(oc_session *session) {
   const oc_options *options = &session->options;
   find_place(OPS_CONTRACTS_DIR_FROM_BIN, OPS_CONTRACTS_DIR, session->shipped_path,
@@ -47,6 +57,10 @@ static void find_places(oc_session *session) {
            options->contracts ? options->contracts : session->shipped_path);
   if (options->oracle)
     snprintf(session->oracle_path, sizeof session->oracle_path, "%s", options->oracle);
+  resolve(options->provider, session->provider_dir, session->provider_path);
+  char oracle[PATH_MAX];
+  resolve(session->oracle_path, session->provider_dir, oracle);
+  memcpy(session->oracle_path, oracle, sizeof oracle);
 }
 
 // ---- Cases ----------------------------------------------------------------------------------
@@ -106,12 +120,15 @@ static int32_t load_require(oc_session *session, ops_error *error) {
 // Cases are models.
 static int32_t gather_models(oc_session *session, ops_error *error) {
   const oc_options *options = &session->options;
+  const char *given = options->model ? options->model : options->onnx_tests;
+  if (!realpath(given, session->models_path))  // opening it says what is wrong
+    snprintf(session->models_path, sizeof session->models_path, "%s", given);
   if (options->model) {
     OPS_RETURN_IF_ERROR(
-        oc_model_list_open(options->model, options->seed, &session->models, error));
+        oc_model_list_open(session->models_path, options->seed, &session->models, error));
     session->cases = &session->models->cases;
   } else {
-    OPS_RETURN_IF_ERROR(oc_onnx_suite_open(options->onnx_tests, &session->suite, error));
+    OPS_RETURN_IF_ERROR(oc_onnx_suite_open(session->models_path, &session->suite, error));
     session->cases = &session->suite->cases;
   }
   session->nodes_file = oc_nodes_file();

@@ -35,7 +35,10 @@ typedef struct oc_session {
   char contracts_path[PATH_MAX];
   char provider_dir[PATH_MAX];
   char oracle_path[PATH_MAX];
-  oc_clauses *clauses;  // NULL: none were found
+  char
+      provider_path[PATH_MAX];  // absolute, so that it holds whatever folder a provider goes to
+  char models_path[PATH_MAX];   // likewise, of --onnx-tests or --model
+  oc_clauses *clauses;          // NULL: none were found
   oc_contracts *contracts;
   char require_path[PATH_MAX];  // of the table; empty without --require
   oc_require *require;

@@ -39,6 +39,7 @@ int32_t oc_session_store(oc_session *session, const char *folder, const uint32_t
                       .suite = session->suite,
                       .nodes = session->nodes_file,
                       .bake = folder,
+                      .provider = options->provider ? session->provider_path : NULL,
                       .oracle = session->oracle_path,
                       .provider_dir = session->provider_dir};
   const oc_pool_options pool = {.jobs = options->jobs,

@@ -115,10 +115,14 @@ def is_rank_2(case):
 
 def run(program, provider, deed, folder):
     path = pathlib.Path(folder) / f"{deed}.json"
-    words = [program, "--provider", provider, *SELECTION, "--report", f"json:{path}",
+    # A provider that has gone elsewhere is opened again, for the check thread_count.
+    folder_of, name = os.path.split(provider)
+    there = {"cwd": folder_of} if deed.endswith("folder") else {}
+    given = f"./{name}" if there else provider
+    words = [program, "--provider", given, *SELECTION, "--report", f"json:{path}",
              "--timeout", HASTY if deed.endswith(("hang", "spin", "stop", "hang_at_exit"))
              else PATIENT]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False,
+    done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False, **there,
                           env={**os.environ, "OPS_HOSTILE": deed})
     return done, json.loads(path.read_text()) if path.exists() else None
 

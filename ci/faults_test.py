@@ -81,6 +81,13 @@ class Verdict(unittest.TestCase):
         self.assertFalse(self.judge([bad | {"status": "FLAKY"}]).caught())
         self.assertFalse(self.judge([bad | {"status": "PASS"}]).caught())
 
+    def test_caught_by_the_case_meant_for_it(self):
+        row = read(GOOD.replace('"values", "FAIL"', '"time/drain streams", "FAIL"'))[0][0]
+        for check, name, caught in (("time", "drain", True), ("time", "order", False),
+                                    ("streams", "order", True), ("drain", "drain", False)):
+            case = {"id": f"provider/streams/{name}", "status": "FAIL", "check": check}
+            self.assertEqual(faults.catches(row, case), caught)
+
     def test_speeds(self):
         report = {"performance": [
             {"id": "x", "verdict": verdict, "reason": verdict} for verdict in
@@ -128,19 +135,28 @@ class Mutations(unittest.TestCase):
     def test_listed(self):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "a.c").write_text(self.TEXT, encoding="utf-8")
-            verdicts = {("a.c", "return n + 1;", "return n - 1;"): ("hole", ""),
-                        ("a.c", "return n + 1;", "return n + 2;"): ("equivalent", ""),
-                        ("a.c", "return m + 1;", "return m - 1;"): ("hole", "")}
+            verdicts = {("a.c", "return n + 1;", "return n - 1;", 1): ("hole", ""),
+                        ("a.c", "return n + 1;", "return n + 2;", 1): ("equivalent", ""),
+                        ("a.c", "return n + 1;", "return n - 1;", 2): ("hole", "")}
             found, gone = mutants.listed(pathlib.Path(folder), verdicts, "hole")
-        self.assertEqual([mutants.key(m) for m in found], [("a.c", "return n + 1;", "return n - 1;")])
-        self.assertEqual(gone, [("a.c", "return m + 1;", "return m - 1;")])
+        self.assertEqual([mutants.key(m) for m in found], [("a.c", "return n + 1;", "return n - 1;", 1)])
+        self.assertEqual(gone, [("a.c", "return n + 1;", "return n - 1;", 2)])
+
+    def test_alike(self):
+        """Lines that read the same are told apart by their number."""
+        lines = ["int f(int n) {", "  g(n + 1);", "  h(n);", "  g(n + 1);", "}"]
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "a.c").write_text("\n".join(lines), encoding="utf-8")
+            every = mutants.list_mutants(pathlib.Path(folder))
+        self.assertEqual([(m.line, m.nth) for m in every if m.after == "  g(n - 1);"], [(1, 1), (3, 2)])
+        self.assertEqual(len({mutants.key(m) for m in every}), len(every))
 
     def test_own_verdicts(self):
         """No verdict speaks of a line that the source no longer has."""
         verdicts = mutants.read_verdicts(faults.VERDICTS)
-        for word in ("hole", "equivalent"):
+        for word in ("hole", "equivalent", "sanitizer"):
             self.assertEqual(mutants.listed(faults.CPU, verdicts, word)[1], [])
-        self.assertEqual({verdict for verdict, _ in verdicts.values()} - {"hole", "equivalent"}, set())
+        self.assertEqual({verdict for verdict, _ in verdicts.values()} - {"hole", "equivalent", "sanitizer"}, set())
 
 
 if __name__ == "__main__":

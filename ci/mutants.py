@@ -27,7 +27,8 @@ import threading
 import time
 import tomllib
 
-Mutant = collections.namedtuple("Mutant", "file line kind before after")
+# nth: 2 for the second line of the file that the same change makes the same of, and so on.
+Mutant = collections.namedtuple("Mutant", "file line kind before after nth", defaults=[1])
 
 SHARED = {"provider.c", "definitions.c"}  # tables: what they promise is not arithmetic
 CASE_SECONDS = "10"
@@ -95,7 +96,22 @@ def list_mutants(folder):
             for kind, begin, end, other in changes(plain[number]):
                 line = lines[number]
                 found.append(Mutant(path.name, number, kind, line, line[:begin] + other + line[end:]))
-    return found
+    return numbered(found)
+
+
+def numbered(every):
+    """The mutants, each with its number among those that read the same."""
+    lines = collections.defaultdict(list)
+    for mutant in every:
+        same = lines[mutant.file, mutant.before.strip(), mutant.after.strip()]
+        if mutant.line not in same:
+            same.append(mutant.line)
+    return [mutant._replace(nth=1 + lines[key(mutant)[:3]].index(mutant.line)) for mutant in every]
+
+
+def key(mutant):
+    """By what a verdict names a mutant."""
+    return mutant.file, mutant.before.strip(), mutant.after.strip(), mutant.nth
 
 
 # ---- Building one -----------------------------------------------------------------------------
@@ -300,13 +316,20 @@ class Reach:
 
 # ---- Judging one ------------------------------------------------------------------------------
 
+WHOLE = "provider"  # stands for the cases about the provider as a whole
+
+
+def which(operator):
+    return ["--filter", f"{WHOLE}/*"] if operator == WHOLE else ["--op", operator]
+
+
 class Judge:
     """Runs opsconform on mutants; knows what passes without a mutation."""
 
-    def __init__(self, build, contracts, folder):
+    def __init__(self, build, contracts, folder, tiers=("merge", "full")):
         self.program = build / "bin" / "opsconform"
         self.library = build / "lib" / "libops_cpu.so"
-        self.folder, self.known, self.lock = folder, {}, threading.Lock()
+        self.folder, self.known, self.lock, self.tiers = folder, {}, threading.Lock(), tiers
         shutil.copytree(contracts, folder / "contracts")  # as they are now
 
     def run(self, library, operator, tier, stem, seconds):
@@ -315,7 +338,7 @@ class Judge:
         report.unlink(missing_ok=True)
         started = time.monotonic()
         process = subprocess.Popen(
-            [self.program, "--provider", library, "--op", operator, "--tier", tier, "--jobs", "1",
+            [self.program, "--provider", library, *which(operator), "--tier", tier, "--jobs", "1",
              "--timeout", CASE_SECONDS, "--contracts", self.folder / "contracts",
              "--report", f"json:{report}"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
@@ -362,9 +385,9 @@ class Judge:
     def judge(self, library, operators, stem):
         """("caught", why) or ("survived", which operators were not asked for want of time)."""
         end = time.monotonic() + MUTANT_SECONDS
-        order = sorted(operators, key=self.seconds_of)
+        order = sorted(operators | {WHOLE}, key=self.seconds_of)
         asked = 0
-        for tier in ("merge", "full"):  # what the one finds, the other would find, too
+        for tier in self.tiers:  # what the one finds, the other would find, too
             for number, operator in enumerate(order):
                 started = time.monotonic()
                 before = self.unchanged(operator, tier)[0]
@@ -388,12 +411,12 @@ class Judge:
 # ---- All of them ------------------------------------------------------------------------------
 
 def read_verdicts(path):
-    """(file, before, after) -> (verdict, reason) of survivors that somebody has looked at."""
+    """key -> (verdict, reason) of survivors that somebody has looked at."""
     if not path.exists():
         return {}
     table = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {(row["file"], row["before"].strip(), row["after"].strip()): (row["verdict"], row["reason"])
-            for row in table.get("mutant", [])}
+    return {(row["file"], row["before"].strip(), row["after"].strip(), row.get("nth", 1)):
+            (row["verdict"], row["reason"]) for row in table.get("mutant", [])}
 
 
 def shuffled(source, seed):
@@ -403,11 +426,6 @@ def shuffled(source, seed):
     return every
 
 
-def key(mutant):
-    """By what a verdict names a mutant."""
-    return mutant.file, mutant.before.strip(), mutant.after.strip()
-
-
 def listed(source, verdicts, wanted):
     """(the mutants whose verdict is `wanted`, the keys of those that the source no longer allows)."""
     keys = {name for name, (verdict, _) in verdicts.items() if verdict == wanted}
@@ -415,12 +433,29 @@ def listed(source, verdicts, wanted):
     return found, sorted(keys - set(map(key, found)))
 
 
-def measure(build, source, folder, every, number, jobs, minutes, say):
+class Bench:
+    """A build that makes mutants, and its judge."""
+
+    def __init__(self, build, source, folder, tiers):
+        folder.mkdir()
+        self.tools, self.folder = Build(build, source), folder
+        self.judge = Judge(build, source.parents[1] / "contracts", folder, tiers)
+
+    def try_mutant(self, mutant, operators, worker):
+        """As Judge.judge; None if the mutant does not compile."""
+        stem = self.folder / f"mutant-{worker}"
+        library = self.tools.make(mutant, stem)
+        return library and self.judge.judge(library, operators, stem)
+
+
+def measure(build, sanitized, source, folder, every, number, jobs, minutes, say):
     """Results of the first `number` mutants of `every` that compile, or of as many as `minutes` allow:
-    dicts with mutant, result, why."""
+    dicts with mutant, result, why. What survives is judged again with the build `sanitized`, if there
+    is one."""
     end = time.monotonic() + 60 * minutes
-    tools, judge = Build(build, source), Judge(build, source.parents[1] / "contracts", folder)
-    reach = Reach(tools).table()
+    first = Bench(build, source, folder / "first", ("merge", "full"))
+    second = sanitized and Bench(sanitized, source, folder / "sanitized", ("merge",))
+    tools, reach = first.tools, Reach(first.tools).table()
     chosen = iter([m for m in every if m.file in tools.objects and reach[m.file]])
     lock, results, discarded = threading.Lock(), [], 0
 
@@ -435,16 +470,20 @@ def measure(build, source, folder, every, number, jobs, minutes, say):
                     return
                 place = {"mutant": mutant, "result": None}
                 results.append(place)
-            stem = folder / f"mutant-{worker}"
-            library = tools.make(mutant, stem)
-            if library is None or time.monotonic() > end:
+            late = time.monotonic() > end
+            found = None if late else first.try_mutant(mutant, reach[mutant.file], worker)
+            if found is None:
                 with lock:
                     results.remove(place)
-                    discarded += library is None
-                if library is None:
-                    continue
-                return
-            place["result"], place["why"] = judge.judge(library, reach[mutant.file], stem)
+                    discarded += not late
+                if late:
+                    return
+                continue
+            if second and found[0] == "survived":
+                again = second.try_mutant(mutant, reach[mutant.file], worker)
+                if again and again[0] == "caught":
+                    found = "caught", f"sanitized: {again[1]}"
+            place["result"], place["why"] = found
             say(place)
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:

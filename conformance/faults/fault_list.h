@@ -8,8 +8,9 @@
 // operators: where it shows, separated by blanks, or none for the cases of the provider as a
 // whole; "library" before them: it is felt before there is an instance; "require": they are
 // required; "model": it shows in a graph; "perf": compared in speed with the library without a
-// fault. checks: those meant for it, any of which must name it. statuses: of the cases that
-// fail. source: the public bug that it is modelled on, PROJECT#NUMBER and a few words, or "".
+// fault. checks: those meant for it, any of which must name it; CHECK/NAME: that case of the
+// provider alone may. statuses: of the cases that fail. source: the public bug that it is
+// modelled on, PROJECT#NUMBER and a few words, or "".
 #ifndef OC_FAULTS_FAULT_LIST_H_
 #define OC_FAULTS_FAULT_LIST_H_
 
@@ -168,6 +169,9 @@
     "") \
   X(reduce_not_deterministic, "ReduceSum", "determinism", "FAIL", \
     "declared bitwise, the last bit depends on the run", \
+    "") \
+  X(bits_follow_workers, "ReduceSum", "thread_count", "FAIL", \
+    "declared bitwise, the last bit depends on the number of the host's workers", \
     "") \
   X(reduce_max_from_zero, "ReduceMax", "values", "FAIL", \
     "the largest is never below 0", \
@@ -332,6 +336,30 @@
   X(capture_keeps_addresses, "Add", "capture", "FAIL", \
     "a replay runs on the captured addresses", \
     "vllm-project/vllm#53915 CUDA graph replays read stale memory") \
+  X(copies_overtake, "", "streams/order", "FAIL", \
+    "a later copy runs before an earlier one of its stream", \
+    "") \
+  X(event_stays_at_first_record, "", "streams/events", "FAIL", \
+    "recorded anew, an event stays at its first point", \
+    "") \
+  X(wait_follows_event, "", "time/event_moves", "TIMEOUT", \
+    "who waits looks at the event when its turn comes, not when it was told to", \
+    "") \
+  X(unrecorded_event_passes, "", "streams/unrecorded", "FAIL", \
+    "waiting for an event that was never recorded is nothing", \
+    "") \
+  X(query_stays_busy, "", "streams/query", "FAIL", \
+    "a stream is never idle", \
+    "") \
+  X(destroy_drops_work, "", "streams/drain", "FAIL", \
+    "what is pending is dropped when its stream goes", \
+    "") \
+  X(cancel_fails_stream, "", "streams/cancel", "FAIL", \
+    "a cancelled stream stays cancelled", \
+    "") \
+  X(plain_copy_left_undone, "", "streams/at_once", "FAIL", \
+    "a copy without a stream is half done when it returns", \
+    "") \
   /* Answers */ \
   X(claim_changes, "Relu", "claim", "FAIL", \
     "asked again, a claim is answered otherwise", \
@@ -347,6 +375,12 @@
     "") \
   X(wrong_status, "Softmax", "error_path", "FAIL", \
     "bad attributes end with INTERNAL", \
+    "") \
+  X(post_op_never_taken, "library", "post_ops/taken", "FAIL", \
+    "Relu behind MatMul is declared as absorbed, and never claimed", \
+    "") \
+  X(post_op_dropped, "library MatMul", "values", "FAIL", \
+    "Relu behind MatMul is claimed, and left out", \
     "") \
   X(rewrite_swaps_operands, "", "rewrite", "FAIL", \
     "a - b is rewritten to b + (-a)", \
@@ -382,6 +416,48 @@
     "floating-point state") \
   X(blocks_signals_at_open, "Relu", "lifecycle", "FAIL", \
     "create blocks a signal", \
+    "") \
+  X(destroyed_while_in_use, "", "lifecycle/instance_in_use", "FAIL", \
+    "an instance goes while its device is open", \
+    "") \
+  X(closed_with_stream, "", "lifecycle/device_with_stream", "FAIL", \
+    "a live stream does not keep its device open", \
+    "") \
+  X(closed_with_event, "", "lifecycle/device_with_event", "FAIL", \
+    "a live event does not keep its device open", \
+    "") \
+  X(closed_with_allocation, "", "lifecycle/device_with_allocation", "FAIL", \
+    "a live allocation does not keep its device open", \
+    "") \
+  X(closed_with_kernel, "", "lifecycle/device_with_kernel", "FAIL", \
+    "a live kernel does not keep its device open", \
+    "") \
+  X(null_refused, "library", "lifecycle/null", "FAIL", \
+    "closing no device is an error", \
+    "") \
+  X(unknown_option_ignored, "library", "lifecycle/unknown_option", "FAIL", \
+    "an option that it does not know is ignored", \
+    "") \
+  X(any_device_opens, "", "lifecycle/device_index", "FAIL", \
+    "any number opens the only device", \
+    "") \
+  X(device_info_changes, "", "lifecycle/device_info", "FAIL", \
+    "a device says something else of itself each time", \
+    "") \
+  X(instances_share_state, "", "lifecycle/two_instances", "FAIL", \
+    "devices do not outlive the end of another instance", \
+    "") \
+  X(opening_leaks, "", "lifecycle/reopen", "FAIL", \
+    "every instance leaks heap memory", \
+    "") \
+  X(scarcity_is_internal, "", "lifecycle/scarcity", "FAIL", \
+    "opened where memory is scarce, it ends with INTERNAL", \
+    "") \
+  X(host_called_after_destroy, "", "lifecycle/silence process", "FAIL CRASH", \
+    "a thread calls the host when the instance is gone", \
+    "") \
+  X(nothing_is_allocated, "", "lifecycle/memory", "FAIL", \
+    "an allocation of 0 bytes succeeds", \
     "") \
   X(thread_left_behind, "", "lifecycle leak", "FAIL", \
     "a thread outlives the instance", \

@@ -49,18 +49,30 @@ struct ops_instance {
   ops_host *host;
   faulty_mode *mode;
   int32_t open_devices;  // atomic
+  int32_t
+      others_gone;  // instances that were gone when it was made: fault instances_share_state
 };
+
+// What lives on a device.
+typedef enum faulty_children {
+  FAULTY_STREAMS,
+  FAULTY_EVENTS,
+  FAULTY_ALLOCATIONS,
+  FAULTY_KERNELS,
+  FAULTY_CAPTURES,
+  FAULTY_CHILDREN
+} faulty_children;
 
 struct ops_device {
   ops_instance *instance;
   const faulty_mode *mode;
-  int32_t live;  // atomic: streams, events, kernels and allocations
+  int32_t live[FAULTY_CHILDREN];  // atomic
   pthread_mutex_t lock;
   struct faulty_block *cache;  // control caching_allocator: blocks that were given back
 };
 
 extern const ops_instance_api faulty_instance;
-void faulty_device_add(ops_device *device, int32_t count);
+void faulty_device_add(ops_device *device, faulty_children kind, int32_t count);
 
 // ---- Memory of the device (memory.c) --------------------------------------------------------
 
@@ -186,7 +198,7 @@ int64_t faulty_bytes(int32_t type);
 // An axis in [0, rank), -1 if it is out of range.
 int64_t faulty_axis(int64_t axis, int64_t rank);
 
-// ---- Streams, events, captures (queue.c) ----------------------------------------------------
+// ---- Streams, events, captures (queue.h) ----------------------------------------------------
 
 int32_t faulty_enqueue(ops_stream *stream, const faulty_call *call,
                        const ops_execute_request *request, ops_error *error);

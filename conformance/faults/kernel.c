@@ -72,6 +72,12 @@ int32_t faulty_refusal(const ops_prepared *prepared) {
 
 // ---- Claims ---------------------------------------------------------------------------------
 
+// What the faults post_op_… declare: one refuses all chains, the other takes them and forgets
+// them.
+static int device_absorbs(const ops_device *device) {
+  return FAULTY(device, post_op_dropped);
+}
+
 static int32_t kernel_claim(ops_device *device, const ops_kernel_def *def, const ops_node *node,
                             ops_claim *claim, ops_error *error) {
   (void)error;
@@ -84,6 +90,8 @@ static int32_t kernel_claim(ops_device *device, const ops_kernel_def *def, const
     if (input && input->type->rank > kFaultyRank)
       return ops_claim_refuse(claim, OPS_REASON_SHAPE, "rank at most %d", kFaultyRank);
   }
+  if (node->post_op_count && !device_absorbs(device))
+    return ops_claim_refuse(claim, OPS_REASON_OPERATOR, "chains are not absorbed");
   claim->answer = OPS_CLAIM_SUPPORTED;
   if (FAULTY(device, claim_changes)) {
     static int32_t asked;
@@ -171,7 +179,7 @@ static int32_t kernel_create(ops_device *device, const ops_kernel_def *def,
   read_ints(node, &kernel->attributes);
   read_lists(node, &kernel->attributes);
   read_strings(node, &kernel->attributes);
-  faulty_device_add(device, 1);
+  faulty_device_add(device, FAULTY_KERNELS, 1);
   if (FAULTY(kernel, leak_of_host_memory) || CONTROLLED(kernel, host_allocations)) {
     kernel->kept =
         device->instance->api->allocate(device->instance->host, KEPT_BYTES, sizeof(void *));
@@ -188,7 +196,7 @@ static int32_t kernel_create(ops_device *device, const ops_kernel_def *def,
 static void kernel_destroy(ops_kernel *kernel) {
   if (!kernel) return;
   if (FAULTY(kernel, kernel_never_destroyed)) return;
-  faulty_device_add(kernel->device, -1);
+  faulty_device_add(kernel->device, FAULTY_KERNELS, -1);
   ops_instance *instance = kernel->device->instance;
   if (kernel->mode->control == CONTROL_host_allocations ||
       kernel->mode->fault == FAULT_allocation_unchecked)

@@ -66,6 +66,7 @@ static int32_t memory_allocate(ops_device *device, int32_t kind, uint64_t size,
                                uint64_t alignment, int32_t usage, void **out_memory,
                                ops_error *error) {
   (void)usage;
+  if (size == 0 && FAULTY(device, nothing_is_allocated)) size = 1;
   if ((kind != OPS_MEMORY_DEVICE && kind != OPS_MEMORY_HOST) || size == 0 ||
       (alignment & (alignment - 1))) {
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
@@ -83,7 +84,7 @@ static int32_t memory_allocate(ops_device *device, int32_t kind, uint64_t size,
   }
   uintptr_t handle = (uintptr_t)memory | (kind == OPS_MEMORY_DEVICE ? HANDLE_BIT : 0);
   if (FAULTY(device, device_memory_misaligned)) handle += 4;
-  faulty_device_add(device, 1);
+  faulty_device_add(device, FAULTY_ALLOCATIONS, 1);
   *out_memory = (void *)handle;
   return OPS_OK;
 }
@@ -94,7 +95,7 @@ static void memory_free(ops_device *device, int32_t kind, void *handle) {
   if (FAULTY(device, device_memory_kept)) return;
   char *memory = faulty_address(kind, handle);
   faulty_block *record = record_of(memory);
-  faulty_device_add(device, -1);
+  faulty_device_add(device, FAULTY_ALLOCATIONS, -1);
   if (CONTROLLED(device, caching_allocator)) {
     pthread_mutex_lock(&device->lock);
     record->next = device->cache;

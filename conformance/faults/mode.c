@@ -83,7 +83,7 @@ static int32_t read_option(const ops_key_value *option, faulty_mode *mode, ops_e
     found = find_control(option->value);
     if (found >= 0) mode->control = (control)found;
   }
-  if (found >= 0) return OPS_OK;
+  if (found >= 0 || faulty_library_mode()->fault == FAULT_unknown_option_ignored) return OPS_OK;
   return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                        "option %.*s=%.*s: expected fault=NAME or control=NAME with 'none' or a "
                        "name of fault_list.h, or activations=FILE",

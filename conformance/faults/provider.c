@@ -173,6 +173,14 @@ static const ops_provider *spoil_tables(const faulty_mode *mode) {
     conv[2].flags = 0;
     spoilt_defs[9].inputs = conv;
   }
+  if (mode->fault == FAULT_post_op_never_taken || mode->fault == FAULT_post_op_dropped) {
+    static const ops_post_op_def relu_behind[] = {
+        {.struct_size = sizeof(ops_post_op_def), .op = OPS_STR("Relu"), .since = 1}};
+    spoilt_defs[7].post_ops = relu_behind;
+    spoilt_defs[7].post_op_count = 1;
+    spoilt_defs[7].post_op_stride = sizeof *relu_behind;
+    spoilt_defs[7].max_post_ops = 1;
+  }
   if (mode->fault == FAULT_required_slot_missing) {
     static ops_kernel_api api;
     api = faulty_kernel;

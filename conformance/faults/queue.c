@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams, events and captures. A stream is a list of commands and one worker. Recording an
+// Streams and events. A stream is a list of commands and one worker. Recording an
 // event makes a new point; who waits for the one before holds it.
 #include <ops_support/error.h>
 #include <ops_support/node.h>
@@ -8,52 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "faulty.h"
+#include "queue.h"
 
 #define LATE_NS 300000  // how late a device is that gives its faults the time to show
-
-typedef struct point point;
-typedef struct command command;
-struct command {
-  command *next;
-  int32_t (*run)(ops_stream *stream, const command *self, ops_error *error);
-  faulty_call call;
-  void *handles[kFaultyInputs + 1];  // as the host gave them: inputs, then the output
-  int32_t kinds[kFaultyInputs + 1];
-  ops_copy copy;
-  point *point;
-};
-
-// A place in a stream, reached once.
-struct point {
-  pthread_mutex_t lock;
-  pthread_cond_t changed;
-  int32_t references;  // the event and every command
-  int32_t reached;
-  ops_error failure;  // of the stream, when it was reached
-};
-
-struct ops_event {
-  ops_device *device;
-  point *point;  // NULL: never recorded
-};
-
-struct ops_stream {
-  ops_device *device;
-  const faulty_mode *mode;
-  pthread_mutex_t lock;
-  pthread_cond_t changed;
-  pthread_t worker;
-  int32_t started, stopping, busy;
-  command *first, **end;
-  ops_error failure;  // sticky
-  ops_capture *capture;
-};
-
-struct ops_capture {
-  ops_device *device;
-  command *first, **end;
-};
 
 static void rest(long ns) {
   const struct timespec pause = {0, ns};
@@ -108,14 +65,14 @@ static int32_t event_create(ops_device *device, ops_event **out_event, ops_error
   ops_event *event = calloc(1, sizeof *event);
   if (!event) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for an event");
   event->device = device;
-  faulty_device_add(device, 1);
+  faulty_device_add(device, FAULTY_EVENTS, 1);
   *out_event = event;
   return OPS_OK;
 }
 
 static void event_destroy(ops_event *event) {
   if (!event) return;
-  faulty_device_add(event->device, -1);
+  faulty_device_add(event->device, FAULTY_EVENTS, -1);
   point_release(event->point);
   free(event);
 }
@@ -153,7 +110,8 @@ static int32_t run_call(ops_stream *stream, const command *self, ops_error *erro
 
 static int32_t run_copy(ops_stream *stream, const command *self, ops_error *error) {
   (void)error;
-  if (stream && FAULTY(stream, wait_ignored)) rest(LATE_NS);
+  if (stream && (FAULTY(stream, wait_ignored) || FAULTY(stream, copies_overtake)))
+    rest(LATE_NS);
   const ops_copy *copy = &self->copy;
   const char *from = faulty_address(copy->source_kind, copy->source);
   char *to = faulty_address(copy->target_kind, copy->target);
@@ -172,7 +130,10 @@ static int32_t run_record(ops_stream *stream, const command *self, ops_error *er
 }
 
 static int32_t run_wait(ops_stream *stream, const command *self, ops_error *error) {
-  (void)stream;
+  if (FAULTY(stream, wait_follows_event)) {
+    rest(LATE_NS);
+    return point_await(self->event->point, error);
+  }
   const int32_t status = point_await(self->point, error);
   point_release(self->point);
   return status;
@@ -219,15 +180,18 @@ static int start(ops_stream *stream) {
 }
 
 // Takes the command over.
-static int32_t append(ops_stream *stream, command *item, ops_error *error) {
+int32_t faulty_append(ops_stream *stream, command *item, ops_error *error) {
   pthread_mutex_lock(&stream->lock);
   int32_t status = item->point ? OPS_OK : give_failure(&stream->failure, error);
   if (status == OPS_OK && !start(stream)) {
     status = ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no thread for a stream");
   }
   if (status == OPS_OK) {
-    *stream->end = item;
-    stream->end = &item->next;
+    const int front = item->run == run_copy && FAULTY(stream, copies_overtake);
+    command **at = front ? &stream->first : stream->end;
+    item->next = *at;
+    *at = item;
+    if (!item->next) stream->end = &item->next;
     pthread_cond_broadcast(&stream->changed);
   }
   pthread_mutex_unlock(&stream->lock);
@@ -235,8 +199,8 @@ static int32_t append(ops_stream *stream, command *item, ops_error *error) {
   return status;
 }
 
-static command *new_command(int32_t (*run)(ops_stream *, const command *, ops_error *),
-                            ops_error *error) {
+command *faulty_command_create(int32_t (*run)(ops_stream *, const command *, ops_error *),
+                               ops_error *error) {
   command *item = calloc(1, sizeof *item);
   if (!item) ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a command");
   if (item) item->run = run;
@@ -244,7 +208,7 @@ static command *new_command(int32_t (*run)(ops_stream *, const command *, ops_er
 }
 
 static int32_t put(ops_stream *stream, command *item, ops_error *error) {
-  if (!stream->capture) return append(stream, item, error);
+  if (!stream->capture) return faulty_append(stream, item, error);
   *stream->capture->end = item;
   stream->capture->end = &item->next;
   return OPS_OK;
@@ -252,7 +216,7 @@ static int32_t put(ops_stream *stream, command *item, ops_error *error) {
 
 int32_t faulty_enqueue(ops_stream *stream, const faulty_call *call,
                        const ops_execute_request *request, ops_error *error) {
-  command *item = new_command(run_call, error);
+  command *item = faulty_command_create(run_call, error);
   if (!item) return OPS_ERROR_OUT_OF_MEMORY;
   item->call = *call;
   for (int32_t i = 0; i < call->input_count; ++i) {
@@ -276,24 +240,47 @@ static int32_t stream_create(ops_device *device, ops_stream **out_stream, ops_er
   pthread_mutex_init(&stream->lock, NULL);
   pthread_cond_init(&stream->changed, NULL);
   if (!CONTROLLED(stream, lazy_start)) start(stream);
-  faulty_device_add(device, 1);
+  faulty_device_add(device, FAULTY_STREAMS, 1);
   *out_stream = stream;
   return OPS_OK;
 }
 
-static void capture_destroy(ops_capture *capture);
+// What is pending ends with a failure; the lock is held.
+static void drop_commands(ops_stream *stream) {
+  ops_error cancelled = OPS_ERROR_INIT;
+  ops_error_set(&cancelled, OPS_ERROR_CANCELLED, "the stream was cancelled");
+  while (stream->first) {
+    command *next = stream->first;
+    stream->first = next->next;
+    if (next->run == run_record) point_reach(next->point, &cancelled);
+    point_release(next->point);
+    free(next);
+  }
+  stream->end = &stream->first;
+  if (FAULTY(stream, cancel_fails_stream)) stream->failure = cancelled;
+}
+
+static int32_t stream_cancel(ops_stream *stream, ops_error *error) {
+  (void)error;
+  pthread_mutex_lock(&stream->lock);
+  drop_commands(stream);
+  while (stream->busy) pthread_cond_wait(&stream->changed, &stream->lock);
+  pthread_mutex_unlock(&stream->lock);
+  return OPS_OK;
+}
 
 static void stream_destroy(ops_stream *stream) {
   if (!stream) return;
   pthread_mutex_lock(&stream->lock);
+  if (stream->first && FAULTY(stream, destroy_drops_work)) drop_commands(stream);
   stream->stopping = 1;
   pthread_cond_broadcast(&stream->changed);
   pthread_mutex_unlock(&stream->lock);
   if (stream->started) pthread_join(stream->worker, NULL);
-  capture_destroy(stream->capture);
+  faulty_capture_destroy(stream->capture);
   pthread_mutex_destroy(&stream->lock);
   pthread_cond_destroy(&stream->changed);
-  faulty_device_add(stream->device, -1);
+  faulty_device_add(stream->device, FAULTY_STREAMS, -1);
   free(stream);
 }
 
@@ -310,30 +297,33 @@ static int32_t stream_synchronize(ops_stream *stream, ops_error *error) {
 static int32_t stream_query(ops_stream *stream, ops_error *error) {
   pthread_mutex_lock(&stream->lock);
   int32_t status = give_failure(&stream->failure, error);
-  if (status == OPS_OK && (stream->first || stream->busy)) status = OPS_ERROR_NOT_READY;
+  if (status == OPS_OK && (stream->first || stream->busy || FAULTY(stream, query_stays_busy)))
+    status = OPS_ERROR_NOT_READY;
   pthread_mutex_unlock(&stream->lock);
   return status;
 }
 
-static int32_t refuse_captured(const ops_stream *stream, ops_error *error) {
+int32_t faulty_refuse_captured(const ops_stream *stream, ops_error *error) {
   if (!stream->capture) return OPS_OK;
   return ops_error_set(error, OPS_ERROR_PRECONDITION,
                        "a stream that is being captured takes kernels and copies only");
 }
 
 static int32_t stream_wait(ops_stream *stream, ops_event *event, ops_error *error) {
+  if (!event->point && FAULTY(stream, unrecorded_event_passes)) return OPS_OK;
   OPS_RETURN_IF_ERROR(check_recorded(event, error));
-  OPS_RETURN_IF_ERROR(refuse_captured(stream, error));
+  OPS_RETURN_IF_ERROR(faulty_refuse_captured(stream, error));
   if (FAULTY(stream, wait_ignored)) return OPS_OK;
-  command *item = new_command(run_wait, error);
+  command *item = faulty_command_create(run_wait, error);
   if (!item) return OPS_ERROR_OUT_OF_MEMORY;
   item->point = point_retain(event->point);
-  return append(stream, item, error);
+  item->event = event;
+  return faulty_append(stream, item, error);
 }
 
 static int32_t event_record(ops_event *event, ops_stream *stream, ops_error *error) {
-  OPS_RETURN_IF_ERROR(refuse_captured(stream, error));
-  command *item = new_command(run_record, error);
+  OPS_RETURN_IF_ERROR(faulty_refuse_captured(stream, error));
+  command *item = faulty_command_create(run_record, error);
   point *fresh = point_create();
   if (!item || !fresh) {
     free(item);
@@ -341,101 +331,31 @@ static int32_t event_record(ops_event *event, ops_stream *stream, ops_error *err
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for an event");
   }
   item->point = point_retain(fresh);
-  point_release(event->point);
-  event->point = fresh;
+  const int stays = event->point && FAULTY(stream, event_stays_at_first_record);
+  point_release(stays ? fresh : event->point);
+  if (!stays) event->point = fresh;
   const ops_error none = OPS_ERROR_INIT;
   if (FAULTY(stream, event_signalled_early)) point_reach(fresh, &none);
-  return append(stream, item, error);
+  return faulty_append(stream, item, error);
 }
 
 static int32_t stream_copy(ops_device *device, ops_stream *stream, const ops_copy *copy,
                            ops_error *error) {
-  (void)device;
   command now = {.copy = *copy};
   if (FAULTY(device, copy_ignores_offset)) now.copy.target_offset = now.copy.source_offset = 0;
+  if (!stream && FAULTY(device, plain_copy_left_undone)) now.copy.size /= 2;
   if (!stream) return run_copy(NULL, &now, error);
-  command *item = new_command(run_copy, error);
+  command *item = faulty_command_create(run_copy, error);
   if (!item) return OPS_ERROR_OUT_OF_MEMORY;
   item->copy = now.copy;
   return put(stream, item, error);
-}
-
-// ---- Captures -------------------------------------------------------------------------------
-
-static int32_t capture_begin(ops_stream *stream, ops_error *error) {
-  OPS_RETURN_IF_ERROR(refuse_captured(stream, error));
-  stream->capture = calloc(1, sizeof *stream->capture);
-  if (!stream->capture)
-    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory to capture");
-  stream->capture->device = stream->device;
-  stream->capture->end = &stream->capture->first;
-  faulty_device_add(stream->device, 1);
-  return OPS_OK;
-}
-
-static int32_t capture_end(ops_stream *stream, ops_capture **out_capture, ops_error *error) {
-  if (!stream->capture)
-    return ops_error_set(error, OPS_ERROR_PRECONDITION, "the stream is not being captured");
-  *out_capture = stream->capture;
-  stream->capture = NULL;
-  return OPS_OK;
-}
-
-static void capture_destroy(ops_capture *capture) {
-  if (!capture) return;
-  while (capture->first) {
-    command *next = capture->first->next;
-    free(capture->first);
-    capture->first = next;
-  }
-  faulty_device_add(capture->device, -1);
-  free(capture);
-}
-
-// The handle that stands for `handle` in this replay.
-static void *rebound(void *handle, const ops_rebind *rebinds, uint64_t count, uint64_t stride) {
-  for (uint64_t i = 0; handle && i < count; ++i) {
-    const ops_rebind *at = OPS_AT(ops_rebind, rebinds, stride, i);
-    if (at->captured == handle) return at->replacement;
-  }
-  return handle;
-}
-
-static void move_view(faulty_view *view, int32_t kind, void *from, void *to) {
-  if (!view->data) return;
-  const ptrdiff_t offset = view->data - (char *)faulty_address(kind, from);
-  view->data = (char *)faulty_address(kind, to) + offset;
-}
-
-static void rebind_command(command *item, const ops_rebind *rebinds, uint64_t count,
-                           uint64_t stride) {
-  for (int32_t i = 0; i <= kFaultyInputs; ++i) {
-    faulty_view *view = i == kFaultyInputs ? &item->call.out : &item->call.in[i];
-    void *to = rebound(item->handles[i], rebinds, count, stride);
-    move_view(view, item->kinds[i], item->handles[i], to);
-  }
-  item->copy.source = rebound(item->copy.source, rebinds, count, stride);
-  item->copy.target = rebound(item->copy.target, rebinds, count, stride);
-}
-
-static int32_t replay(ops_capture *capture, ops_stream *stream, const ops_rebind *rebinds,
-                      uint64_t count, uint64_t stride, ops_error *error) {
-  OPS_RETURN_IF_ERROR(refuse_captured(stream, error));
-  for (const command *at = capture->first; at; at = at->next) {
-    command *item = new_command(at->run, error);
-    if (!item) return OPS_ERROR_OUT_OF_MEMORY;
-    *item = *at;
-    item->next = NULL;
-    if (!FAULTY(stream, capture_keeps_addresses)) rebind_command(item, rebinds, count, stride);
-    OPS_RETURN_IF_ERROR(append(stream, item, error));
-  }
-  return OPS_OK;
 }
 
 const ops_stream_api faulty_stream = {.struct_size = sizeof(ops_stream_api),
                                       .create = stream_create,
                                       .destroy = stream_destroy,
                                       .synchronize = stream_synchronize,
+                                      .cancel = stream_cancel,
                                       .query = stream_query,
                                       .wait = stream_wait,
                                       .copy = stream_copy,
@@ -444,7 +364,7 @@ const ops_stream_api faulty_stream = {.struct_size = sizeof(ops_stream_api),
                                       .event_record = event_record,
                                       .event_query = event_query,
                                       .event_synchronize = event_synchronize,
-                                      .capture_begin = capture_begin,
-                                      .capture_end = capture_end,
-                                      .replay = replay,
-                                      .capture_destroy = capture_destroy};
+                                      .capture_begin = faulty_capture_begin,
+                                      .capture_end = faulty_capture_end,
+                                      .replay = faulty_capture_replay,
+                                      .capture_destroy = faulty_capture_destroy};

@@ -100,6 +100,10 @@ static void store_sum(const faulty_call *call, int64_t i, double sum) {
   if (FAULTY(call->prepared, reduce_not_deterministic) &&
       __atomic_fetch_add(&noise, 1, __ATOMIC_RELAXED) % 3 == 0)
     value = nextafterf(value, INFINITY);
+  const ops_instance *instance = call->prepared->kernel->device->instance;
+  if (instance->api->worker_count(instance->host) % 2 &&
+      FAULTY(call->prepared, bits_follow_workers))
+    value = nextafterf(value, INFINITY);
   if (call->out.type == OPS_TYPE_FLOAT16)
     ((uint16_t *)call->out.data)[i] = ops_half_from_float(value);
   else

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the Python scripts of this folder share: the repository, how a script ends in error, and the
 Python that has the packages."""
+import importlib.util
 import os
 import pathlib
 import sys
@@ -17,10 +18,13 @@ def die(text):
 
 
 def enter_venv():
-    """Goes on under the Python of .cache/venv, which has the packages."""
+    """Goes on under the Python of .cache/venv, which has the packages; where there is none, under
+    this one if it has them."""
     if pathlib.Path(sys.prefix).resolve() == VENV.resolve():
         return
     python = VENV / "bin" / "python"
+    if not python.exists() and importlib.util.find_spec("onnx"):
+        return
     if not python.exists():
         die(f"{python} is missing; run ci/deps")
     os.execv(python, [str(python), str(_SCRIPT), *sys.argv[1:]])

@@ -65,10 +65,16 @@ void oc_process_take(oc_process *process) {
 
 // ---- What changed ---------------------------------------------------------------------------
 
+// The C library adds SA_RESTORER to the flags of each handler that it sets, so a provider that
+// puts back what it found leaves the flag behind.
+#define OWN_FLAGS (~0x04000000)
+
 static bool same_handlers(const oc_process *a, const oc_process *b) {
   for (int number = 1; number < OC_PROCESS_SIGNALS; ++number) {
     const struct sigaction *x = &a->handlers[number], *y = &b->handlers[number];
-    if (x->sa_sigaction != y->sa_sigaction || x->sa_flags != y->sa_flags) return false;
+    if (x->sa_sigaction != y->sa_sigaction ||
+        (x->sa_flags & OWN_FLAGS) != (y->sa_flags & OWN_FLAGS))
+      return false;
   }
   return true;
 }

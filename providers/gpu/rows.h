@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All rows, one line for each family. Included once by each provider, which sets GPU_PROVIDER.
+// clang-format off
+#include "definitions.h"
+#include "elementwise_rows.h"
+
+static const ops_kernel_def kKernels[] = {
+    GPU_ELEMENTWISE_ROWS,
+};
+// clang-format on

@@ -71,6 +71,10 @@ void oc_stocks_begin(oc_stocks *stocks) {
   memcpy(stocks->last, stocks->first, sizeof stocks->last);
 }
 
+void oc_stocks_keep_threads(oc_stocks *stocks) {
+  stocks->first[OC_STOCK_THREADS] = stocks->last[OC_STOCK_THREADS];
+}
+
 void oc_stocks_note(oc_stocks *stocks, uint32_t index) {
   uint64_t now[OC_STOCK_COUNT];
   take(now);

@@ -27,6 +27,10 @@ typedef struct oc_stocks {
 } oc_stocks;
 
 void oc_stocks_begin(oc_stocks *stocks);
+// Takes the threads that there are now, with all open, as the first: for a library that stays
+// in the process and may keep what its driver starts once. That they do not grow from opening
+// to opening is checked elsewhere (checks/lifecycle.c).
+void oc_stocks_keep_threads(oc_stocks *stocks);
 // Looks again, after opening (OC_STOCK_NO_CASE) or after a case.
 void oc_stocks_note(oc_stocks *stocks, uint32_t index);
 // For when all is closed: waits a moment for threads that are about to end, then says in `text`

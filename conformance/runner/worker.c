@@ -140,6 +140,7 @@ static void serve(const oc_worker_job *job, oc_beacon *beacon, int requests, int
   if (status == OPS_OK) {
     status = job->open(job->context, beacon, &state, &message.body.hello, &error);
   }
+  const bool stays = message.body.hello.candidate.stays_loaded;
   if (status != OPS_OK) message.body.error = error;
   send_message(&line, beacon, &message, status == OPS_OK ? OC_MESSAGE_HELLO : OC_MESSAGE_FAILED,
                status);
@@ -150,6 +151,7 @@ static void serve(const oc_worker_job *job, oc_beacon *beacon, int requests, int
   await_copies(&patient);
   if (!patient && !altered) altered = "a child process goes on running";
   oc_stocks_note(&stocks, OC_STOCK_NO_CASE);
+  if (stays) oc_stocks_keep_threads(&stocks);
   while (read_index(requests, &index)) {
     const bool was_patient = patient;
     memset(&message, 0, sizeof message);

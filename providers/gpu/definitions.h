@@ -30,11 +30,10 @@
 #define OPTIONAL(name, types) ARG(name, "T", types, OPS_ARG_OPTIONAL)
 #define MANY(name, types) ARG(name, "T", types, OPS_ARG_VARIADIC)
 // Read when preparing, in host memory.
-#define ON_HOST(name_, param, types_, flags_)                                                 \
-  {                                                                                           \
-    .struct_size = sizeof(ops_arg_def), .name = OPS_STR(name_), .type_param = OPS_STR(param), \
-    .types = (types_), .memory_kind = OPS_MEMORY_HOST,                                        \
-    .flags = OPS_ARG_SHAPE_INPUT | (flags_)                                                   \
+#define ON_HOST(name_, param, types_, flags_)                                                  \
+  {                                                                                            \
+    .struct_size = sizeof(ops_arg_def), .name = OPS_STR(name_), .type_param = OPS_STR(param),  \
+    .types = (types_), .memory_kind = OPS_MEMORY_HOST, .flags = OPS_ARG_SHAPE_INPUT | (flags_) \
   }
 #define SHAPE(name) ON_HOST(name, "Tind", INDEX, 0)
 #define SHAPE_OPTIONAL(name) ON_HOST(name, "Tind", INDEX, OPS_ARG_OPTIONAL)
@@ -53,13 +52,13 @@
 
 // One row: `op` is a gpu_op. Every kernel here computes an output element by one work-item or
 // one work-group in a fixed order, hence the same bits always.
-#define ROW(op_, since_, until_, context_, ...)                                                \
-  {                                                                                            \
-    .struct_size = sizeof(ops_kernel_def), .op = OPS_STR(op_), .since = (since_),              \
-    .until = (until_), .name = OPS_STR(GPU_PROVIDER "/" op_),                                  \
-    .flags = OPS_KERNEL_REENTRANT | OPS_KERNEL_ASYNC, .dynamic_shape = OPS_DYNAMIC_FULL,       \
-    .determinism = OPS_DETERMINISM_BITWISE, .api = &gpu_kernel_api, .context = &(context_),    \
-    __VA_ARGS__                                                                                \
+#define ROW(op_, since_, until_, context_, ...)                                             \
+  {                                                                                         \
+    .struct_size = sizeof(ops_kernel_def), .op = OPS_STR(op_), .since = (since_),           \
+    .until = (until_), .name = OPS_STR(GPU_PROVIDER "/" op_),                               \
+    .flags = OPS_KERNEL_REENTRANT | OPS_KERNEL_ASYNC, .dynamic_shape = OPS_DYNAMIC_FULL,    \
+    .determinism = OPS_DETERMINISM_BITWISE, .api = &gpu_kernel_api, .context = &(context_), \
+    __VA_ARGS__                                                                             \
   }
 
 #endif  // GPU_DEFINITIONS_H_

@@ -25,11 +25,11 @@ typedef struct gpu_graph gpu_graph;        // work of a queue that was captured
 
 typedef struct gpu_properties {
   char name[128];
-  char architecture[64];    // "sm_90"; of OpenCL the device's version
+  char architecture[64];  // "sm_90"; of OpenCL the device's version
   char driver_version[64];
-  char build_id[512];       // equal exactly where compiled programs may be exchanged
-  int32_t kind;             // OPS_DEVICE_…
-  uint32_t features;        // GPU_FEATURE_…
+  char build_id[512];  // equal exactly where compiled programs may be exchanged
+  int32_t kind;        // OPS_DEVICE_…
+  uint32_t features;   // GPU_FEATURE_…
   uint64_t memory_bytes;
   uint64_t max_allocation;  // bytes of one allocation
   uint64_t min_alignment;   // of an allocation, a power of two

@@ -39,7 +39,8 @@ void gpu_elementwise_claim(const ops_device *device, const ops_kernel_def *def,
                      (unsigned long long)node->input_count, kGpuMaxOperands);
   for (uint64_t i = 0; row->flags & GPU_ELEMENTWISE_FOLDS && i < node->input_count; ++i)
     if (!ops_node_input(node, i))
-      ops_claim_refuse(claim, OPS_REASON_ARITY, "input %llu is left out", (unsigned long long)i);
+      ops_claim_refuse(claim, OPS_REASON_ARITY, "input %llu is left out",
+                       (unsigned long long)i);
 }
 
 static void read_macro(const gpu_elementwise *row, const ops_node *node, gpu_term *term) {

@@ -93,7 +93,8 @@ static int32_t make_walk(const gpu_expression *e, gpu_plan *plan, int32_t rank,
   find_linear(w, e->input_count);
   if (w->rank > kGpuMaxDims)
     return gpu_plan_fail(plan, OPS_ERROR_UNSUPPORTED,
-                         "%d dimensions remain after merging, at most %d", w->rank, kGpuMaxDims);
+                         "%d dimensions remain after merging, at most %d", w->rank,
+                         kGpuMaxDims);
   return OPS_OK;
 }
 
@@ -120,9 +121,10 @@ static void write_indices(const gpu_expression *e, const walk *w, gpu_text *text
   if (!computed) return;
   gpu_text_add(text, "  IDX rest = i;\n");
   for (int32_t d = w->rank - 1; d >= 0; --d) {
-    gpu_text_add(text, d > 0 ? "  { const IDX q = rest / shape.size[%d], r = rest - q * "
-                               "shape.size[%d];\n"
-                             : "  { const IDX q = 0, r = rest; (void)%d; (void)%d;\n",
+    gpu_text_add(text,
+                 d > 0 ? "  { const IDX q = rest / shape.size[%d], r = rest - q * "
+                         "shape.size[%d];\n"
+                       : "  { const IDX q = 0, r = rest; (void)%d; (void)%d;\n",
                  d, d);
     for (int32_t i = 0; i < e->input_count; ++i)
       if (w->used[i] && !w->linear[i])
@@ -167,8 +169,8 @@ static void write_term(const gpu_expression *e, int32_t t, gpu_text *text) {
     return;
   }
   const char *result = ops_type_name(term->result_type);
-  gpu_text_add(text, "  const COMPUTE(%s) v%d = ROUND(%s, %s(%s", result, t, result, term->macro,
-               ops_type_name(term->type));
+  gpu_text_add(text, "  const COMPUTE(%s) v%d = ROUND(%s, %s(%s", result, t, result,
+               term->macro, ops_type_name(term->type));
   if (term->row->flags & GPU_ELEMENTWISE_CASTS) gpu_text_add(text, ", %s", result);
   for (int32_t k = 0; k < term->operand_count; ++k) {
     gpu_text_add(text, ", ");
@@ -185,8 +187,8 @@ static void write_kernel(const gpu_expression *e, const gpu_plan *plan, const wa
   for (int32_t i = 0; i < e->input_count; ++i) {
     if (!w->used[i]) continue;
     const char *type = ops_type_name(input_type(plan, i)->type);
-    gpu_text_add(text, "  const COMPUTE(%s) x%d = LOAD(%s, ELEMENTS(%s, i%d), at%d);\n", type, i,
-                 type, type, i, i);
+    gpu_text_add(text, "  const COMPUTE(%s) x%d = LOAD(%s, ELEMENTS(%s, i%d), at%d);\n", type,
+                 i, type, type, i, i);
   }
   for (int32_t t = 0; t < e->term_count; ++t) write_term(e, t, text);
   for (int32_t o = 0; o < e->output_count; ++o) {

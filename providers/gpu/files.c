@@ -90,7 +90,8 @@ static char *path_of(const gpu_files *files, const uint8_t key[kGpuKeyBytes]) {
 
 static int32_t header_fits(const header *head, const uint8_t key[kGpuKeyBytes]) {
   return memcmp(head->magic, kMagic, sizeof kMagic) == 0 &&
-         memcmp(head->key, key, kGpuKeyBytes) == 0 && head->size > 0 && head->size <= kMaxBinary;
+         memcmp(head->key, key, kGpuKeyBytes) == 0 && head->size > 0 &&
+         head->size <= kMaxBinary;
 }
 
 static void *read_binary(FILE *file, const uint8_t key[kGpuKeyBytes], uint64_t *out_size) {
@@ -134,8 +135,7 @@ static int write_all(int fd, const void *data, uint64_t size) {
 static int write_file(const char *path, const header *head, const void *binary) {
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return 0;
-  const int written =
-      write_all(fd, head, sizeof *head) && write_all(fd, binary, head->size);
+  const int written = write_all(fd, head, sizeof *head) && write_all(fd, binary, head->size);
   const int reason = errno;
   const int closed = close(fd) == 0;
   if (!written) errno = reason;

@@ -52,8 +52,8 @@ struct ops_device {
   ops_memory_stats stats[OPS_MEMORY_KIND_COUNT];
 };
 
-// Creates an instance over `driver`, whose definitions are `kernels`; for the slot `create` of a
-// provider's ops_instance_api.
+// Creates an instance over `driver`, whose definitions are `kernels`; for the slot `create` of
+// a provider's ops_instance_api.
 int32_t gpu_instance_create(const gpu_driver *driver, const ops_kernel_def *kernels,
                             uint64_t kernel_count, const ops_host_api *api, ops_host *host,
                             const ops_key_value *options, uint64_t option_count,

@@ -50,8 +50,9 @@ static const gpu_elementwise *find_row(ops_device *device, const ops_node *node)
     const gpu_op *op = def->context;
     ops_claim claim = {.struct_size = sizeof claim};
     if (op->plan != gpu_elementwise_plan || node->domain.size || node->post_op_count ||
-        def->op.size != node->op.size || memcmp(def->op.data, node->op.data, def->op.size) != 0 ||
-        !version_fits(def, node) || !types_fit(def, node))
+        def->op.size != node->op.size ||
+        memcmp(def->op.data, node->op.data, def->op.size) != 0 || !version_fits(def, node) ||
+        !types_fit(def, node))
       continue;
     if (def->api->claim(device, def, node, &claim, NULL) == OPS_OK && gpu_is_claimed(&claim))
       return (const gpu_elementwise *)op;
@@ -119,7 +120,8 @@ static int32_t group_claim(ops_device *device, const ops_graph *graph, ops_group
                            uint64_t claim_count, uint64_t claim_stride, ops_error *error) {
   const uint64_t count = graph->node_count < claim_count ? graph->node_count : claim_count;
   int32_t *memory = calloc(3 * (size_t)count + 1, sizeof *memory);
-  if (!memory) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory to claim groups");
+  if (!memory)
+    return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory to claim groups");
   draft d = {graph, memory, memory + count, memory + 2 * count, 0};
   for (uint64_t i = 0; i < count; ++i) {
     const ops_node *node = node_at(graph, i);
@@ -171,7 +173,8 @@ static int32_t add_term(ops_device *device, const ops_graph *group, uint64_t ind
 static int32_t read_group(ops_device *device, const ops_graph *group, gpu_expression *e,
                           ops_error *error) {
   if (group->node_count > kGpuMaxTerms || group->input_count > kGpuMaxOperands)
-    return ops_error_set(error, OPS_ERROR_DECLINED, "%llu nodes and %llu inputs, at most %d, %d",
+    return ops_error_set(error, OPS_ERROR_DECLINED,
+                         "%llu nodes and %llu inputs, at most %d, %d",
                          (unsigned long long)group->node_count,
                          (unsigned long long)group->input_count, kGpuMaxTerms, kGpuMaxOperands);
   e->term_count = (int32_t)group->node_count;

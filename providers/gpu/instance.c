@@ -97,8 +97,8 @@ void gpu_device_add(ops_device *device, int count) {
 
 static void describe(ops_device *device) {
   const gpu_properties *p = &device->properties;
-  snprintf(device->fingerprint, sizeof device->fingerprint, "%s %s %s %u",
-           device->driver->name, p->name, p->driver_version, p->compute_units);
+  snprintf(device->fingerprint, sizeof device->fingerprint, "%s %s %s %u", device->driver->name,
+           p->name, p->driver_version, p->compute_units);
   const ops_str fp64 = OPS_STR("fp64"), fp16 = OPS_STR("fp16");
   if (p->features & GPU_FEATURE_FP64) device->features[device->feature_count++] = fp64;
   if (p->features & GPU_FEATURE_FP16) device->features[device->feature_count++] = fp16;

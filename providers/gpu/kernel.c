@@ -26,13 +26,13 @@ int32_t gpu_is_claimed(const ops_claim *claim) {
   return claim->answer != OPS_CLAIM_UNSUPPORTED;
 }
 
-static void claim_operand(const ops_device *device, const ops_operand *operand, const char *what,
-                          uint64_t index, ops_claim *claim) {
+static void claim_operand(const ops_device *device, const ops_operand *operand,
+                          const char *what, uint64_t index, ops_claim *claim) {
   const ops_type_info *type = operand ? operand->type : NULL;
   if (!type || !gpu_is_claimed(claim)) return;
   if (type->type == OPS_TYPE_DOUBLE && !(device->properties.features & GPU_FEATURE_FP64))
-    ops_claim_refuse(claim, OPS_REASON_FEATURE, "%s %llu is double, the device lacks fp64", what,
-                     (unsigned long long)index);
+    ops_claim_refuse(claim, OPS_REASON_FEATURE, "%s %llu is double, the device lacks fp64",
+                     what, (unsigned long long)index);
   else if (type->rank > kGpuMaxDims)
     ops_claim_refuse(claim, OPS_REASON_SHAPE, "%s %llu has rank %d, at most %d", what,
                      (unsigned long long)index, type->rank, kGpuMaxDims);
@@ -115,17 +115,17 @@ static int32_t compile_steps(gpu_plan *plan) {
     if (step->defines.failed || step->tail.failed)
       return gpu_plan_fail(plan, OPS_ERROR_OUT_OF_MEMORY, "no memory for a program's text");
     if (step->grid.groups[0] * step->grid.groups[1] * step->grid.groups[2] == 0) continue;
-    plan->status = gpu_function_find(plan->device, step->defines.data, step->source,
-                                     step->tail.data, step->function, &step->compiled,
-                                     plan->error);
+    plan->status =
+        gpu_function_find(plan->device, step->defines.data, step->source, step->tail.data,
+                          step->function, &step->compiled, plan->error);
     gpu_text_free(&step->defines);
     gpu_text_free(&step->tail);
   }
   return plan->status;
 }
 
-static int32_t tensor_bytes(int32_t type, int32_t rank, const int64_t *dims, uint64_t *out_bytes,
-                            ops_error *error) {
+static int32_t tensor_bytes(int32_t type, int32_t rank, const int64_t *dims,
+                            uint64_t *out_bytes, ops_error *error) {
   int64_t count = 1;
   for (int32_t i = 0; i < rank; ++i)
     if (dims[i] < 0 || __builtin_mul_overflow(count, dims[i], &count)) count = -1;
@@ -148,7 +148,8 @@ static int32_t measure(ops_prepared *prepared, const ops_prepare_request *reques
                                      &prepared->input_bytes[i], error));
   }
   for (uint64_t i = 0; i < reply->output_count; ++i) {
-    const ops_output_info *info = OPS_AT(ops_output_info, reply->outputs, reply->output_stride, i);
+    const ops_output_info *info =
+        OPS_AT(ops_output_info, reply->outputs, reply->output_stride, i);
     if (!((prepared->plan.kernel->wanted_outputs >> i) & 1)) continue;
     OPS_RETURN_IF_ERROR(
         tensor_bytes(info->type, info->rank, info->dims, &prepared->output_bytes[i], error));
@@ -284,16 +285,14 @@ static int32_t kernel_execute(ops_prepared *prepared, const ops_execute_request 
                          prepared->device->driver->name);
   if (request->input_count != prepared->input_count ||
       request->output_count != prepared->output_count)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "%llu inputs and %llu outputs, prepared were %llu and %llu",
-                         (unsigned long long)request->input_count,
-                         (unsigned long long)request->output_count,
-                         (unsigned long long)prepared->input_count,
-                         (unsigned long long)prepared->output_count);
+    return ops_error_set(
+        error, OPS_ERROR_INVALID_ARGUMENT,
+        "%llu inputs and %llu outputs, prepared were %llu and %llu",
+        (unsigned long long)request->input_count, (unsigned long long)request->output_count,
+        (unsigned long long)prepared->input_count, (unsigned long long)prepared->output_count);
   OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
   for (const gpu_step *step = prepared->plan.first; step; step = step->next)
-    if (step->compiled)
-      OPS_RETURN_IF_ERROR(run_step(prepared, step, request, stream, error));
+    if (step->compiled) OPS_RETURN_IF_ERROR(run_step(prepared, step, request, stream, error));
   return prepared->device->driver->queue_flush(stream->queue, error);
 }
 

@@ -32,13 +32,14 @@ static int32_t check(const ops_device *device, int32_t kind, uint64_t size, uint
                          device->driver->name, OPS_MEMORY_DEVICE,
                          device->driver->allocate_pinned ? " and pinned memory (1)" : "");
   if (size == 0 || (alignment & (alignment - 1)))
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "size %llu, alignment %llu: expected a size above 0 and a power of two",
-                         (unsigned long long)size, (unsigned long long)alignment);
+    return ops_error_set(
+        error, OPS_ERROR_INVALID_ARGUMENT,
+        "size %llu, alignment %llu: expected a size above 0 and a power of two",
+        (unsigned long long)size, (unsigned long long)alignment);
   if (alignment > device->properties.min_alignment)
     return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
-                         "alignment %llu: %s aligns to %llu bytes", (unsigned long long)alignment,
-                         device->driver->name,
+                         "alignment %llu: %s aligns to %llu bytes",
+                         (unsigned long long)alignment, device->driver->name,
                          (unsigned long long)device->properties.min_alignment);
   if (size > device->properties.max_allocation)
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY,
@@ -131,10 +132,9 @@ int32_t gpu_block_find(const ops_device *device, void *handle, uint64_t offset, 
     return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
                          "handle %p is no device memory of this device", handle);
   if (offset > block->size || size > block->size - offset)
-    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                         "%llu bytes at offset %llu: the allocation has %llu",
-                         (unsigned long long)size, (unsigned long long)offset,
-                         (unsigned long long)block->size);
+    return ops_error_set(
+        error, OPS_ERROR_INVALID_ARGUMENT, "%llu bytes at offset %llu: the allocation has %llu",
+        (unsigned long long)size, (unsigned long long)offset, (unsigned long long)block->size);
   *out_block = block;
   return OPS_OK;
 }

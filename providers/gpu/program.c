@@ -101,7 +101,8 @@ int32_t gpu_function_find(ops_device *device, const char *defines, const gpu_sou
   gpu_text text = {0};
   entry *found;
   gpu_text_add(&text, "%s", device->driver->prefix);
-  if (device->properties.features & GPU_FEATURE_FP64) gpu_text_add(&text, "#define GPU_FP64 1\n");
+  if (device->properties.features & GPU_FEATURE_FP64)
+    gpu_text_add(&text, "#define GPU_FP64 1\n");
   gpu_text_add(&text, "%s%s%s%s", defines ? defines : "", gpu_dialect_text, source->text,
                tail ? tail : "");
   if (text.failed) {

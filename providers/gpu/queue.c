@@ -29,7 +29,8 @@ int32_t gpu_stream_fail(ops_stream *stream, const ops_error *error) {
 }
 
 // Ends a call of the driver: its failure is the stream's from now on.
-static int32_t keep(ops_stream *stream, int32_t status, const ops_error *own, ops_error *error) {
+static int32_t keep(ops_stream *stream, int32_t status, const ops_error *own,
+                    ops_error *error) {
   if (status == OPS_OK) return OPS_OK;
   gpu_stream_fail(stream, own);
   return ops_error_copy(error, status, own);

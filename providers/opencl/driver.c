@@ -111,7 +111,8 @@ static int32_t device_kind(cl_device_id device) {
 static void read_properties(const gpu_api *api, uint64_t index, gpu_properties *p) {
   cl_device_id device = api->devices[index];
   char platform[128] = "";
-  clGetPlatformInfo(api->platforms[index], CL_PLATFORM_VERSION, sizeof platform, platform, NULL);
+  clGetPlatformInfo(api->platforms[index], CL_PLATFORM_VERSION, sizeof platform, platform,
+                    NULL);
   platform[sizeof platform - 1] = '\0';
   read_text(device, CL_DEVICE_NAME, p->name, sizeof p->name);
   read_text(device, CL_DEVICE_VERSION, p->architecture, sizeof p->architecture);
@@ -125,9 +126,9 @@ static void read_properties(const gpu_api *api, uint64_t index, gpu_properties *
   p->max_allocation = read_number(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong));
   p->local_bytes = read_number(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong));
   p->max_group = (uint32_t)read_number(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t));
-  p->compute_units = (uint32_t)read_number(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint));
-  const uint64_t bits =
-      read_number(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(cl_uint));
+  p->compute_units =
+      (uint32_t)read_number(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint));
+  const uint64_t bits = read_number(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(cl_uint));
   p->min_alignment = bits >= 8 ? bits / 8 : 1;
 }
 

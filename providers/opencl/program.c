@@ -51,10 +51,9 @@ static int32_t finish(gpu_context *context, cl_program built, gpu_program **out_
     *out_program = program;
     return OPS_OK;
   }
-  const int32_t code =
-      status == CL_SUCCESS
-          ? ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a program")
-          : fail_build(built, device, status, error);
+  const int32_t code = status == CL_SUCCESS ? ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY,
+                                                            "no memory for a program")
+                                            : fail_build(built, device, status, error);
   clReleaseProgram(built);
   return code;
 }

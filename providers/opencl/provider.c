@@ -11,8 +11,8 @@
 static int32_t instance_create(const ops_host_api *api, ops_host *host,
                                const ops_key_value *options, uint64_t option_count,
                                ops_instance **out_instance, ops_error *error) {
-  return gpu_instance_create(&opencl_driver, kKernels, sizeof kKernels / sizeof *kKernels, api, host, options, option_count, out_instance,
-                             error);
+  return gpu_instance_create(&opencl_driver, kKernels, sizeof kKernels / sizeof *kKernels, api,
+                             host, options, option_count, out_instance, error);
 }
 
 static const ops_instance_api kInstance = {.struct_size = sizeof(ops_instance_api),

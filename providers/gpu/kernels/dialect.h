@@ -74,17 +74,17 @@ typedef unsigned long ulong;
 #define COMPUTE(N) CAT(C_, N)
 
 // Types whose elements compute as they lie in memory.
-#define NATIVE_TYPE(N, T)                                \
-  typedef T S_##N;                                       \
-  typedef T C_##N;                                       \
-  DEVICE T load_##N(const GLOBAL T *p, long i) {         \
-    return p[i];                                         \
-  }                                                      \
-  DEVICE void store_##N(GLOBAL T *p, long i, T v) {      \
-    p[i] = v;                                            \
-  }                                                      \
-  DEVICE T round_##N(T v) {                              \
-    return v;                                            \
+#define NATIVE_TYPE(N, T)                           \
+  typedef T S_##N;                                  \
+  typedef T C_##N;                                  \
+  DEVICE T load_##N(const GLOBAL T *p, long i) {    \
+    return p[i];                                    \
+  }                                                 \
+  DEVICE void store_##N(GLOBAL T *p, long i, T v) { \
+    p[i] = v;                                       \
+  }                                                 \
+  DEVICE T round_##N(T v) {                         \
+    return v;                                       \
   }
 #if GPU_CUDA
 NATIVE_TYPE(int8, signed char)

@@ -17,36 +17,37 @@ typedef struct shape_t {
 
 // Division truncates; by zero it gives 0, and the smallest number by -1 wraps: neither traps.
 // Mod has the divisor's sign, fmod that of the dividend.
-#define INTEGERS(N, ONES, IS_SIGNED)                                              \
-  DEVICE C_##N do_div_##N(C_##N a, C_##N b) {                                        \
-    if (b == 0) return 0;                                                         \
-    if (IS_SIGNED && b == (C_##N)-1) return (C_##N)(0 - a);                       \
-    return (C_##N)(a / b);                                                        \
-  }                                                                               \
-  DEVICE C_##N do_rem_##N(C_##N a, C_##N b) {                                        \
-    if (b == 0 || (IS_SIGNED && b == (C_##N)-1)) return 0;                        \
-    return (C_##N)(a % b);                                                        \
-  }                                                                               \
-  DEVICE C_##N do_mod_##N(C_##N a, C_##N b, float fmod_attribute) {                  \
-    const C_##N r = do_rem_##N(a, b);                                                \
-    if (fmod_attribute != 0.0f || r == 0) return r;                               \
-    return (C_##N)((IS_SIGNED && (r < 0) != (b < 0)) ? r + b : r);                \
-  }                                                                               \
-  DEVICE C_##N do_max_##N(C_##N a, C_##N b) {                                        \
-    return a > b ? a : b;                                                         \
-  }                                                                               \
-  DEVICE C_##N do_min_##N(C_##N a, C_##N b) {                                        \
-    return a < b ? a : b;                                                         \
-  }                                                                               \
-  DEVICE C_##N do_abs_##N(C_##N a) {                                                 \
-    return (C_##N)((IS_SIGNED && a < 0) ? 0 - a : a);                             \
-  }                                                                               \
-  DEVICE C_##N do_pow_##N(C_##N a, C_##N b) {                                        \
-    C_##N result = 1;                                                             \
-    if (IS_SIGNED && b < 0) return (C_##N)(a == 1 ? 1 : a == (C_##N)-1 ? (b & 1 ? -1 : 1) : 0); \
-    for (; b > 0; b = (C_##N)(b >> 1), a = (C_##N)(a * a))                        \
-      if (b & 1) result = (C_##N)(result * a);                                    \
-    return result;                                                                \
+#define INTEGERS(N, ONES, IS_SIGNED)                                        \
+  DEVICE C_##N do_div_##N(C_##N a, C_##N b) {                               \
+    if (b == 0) return 0;                                                   \
+    if (IS_SIGNED && b == (C_##N) - 1) return (C_##N)(0 - a);               \
+    return (C_##N)(a / b);                                                  \
+  }                                                                         \
+  DEVICE C_##N do_rem_##N(C_##N a, C_##N b) {                               \
+    if (b == 0 || (IS_SIGNED && b == (C_##N) - 1)) return 0;                \
+    return (C_##N)(a % b);                                                  \
+  }                                                                         \
+  DEVICE C_##N do_mod_##N(C_##N a, C_##N b, float fmod_attribute) {         \
+    const C_##N r = do_rem_##N(a, b);                                       \
+    if (fmod_attribute != 0.0f || r == 0) return r;                         \
+    return (C_##N)((IS_SIGNED && (r < 0) != (b < 0)) ? r + b : r);          \
+  }                                                                         \
+  DEVICE C_##N do_max_##N(C_##N a, C_##N b) {                               \
+    return a > b ? a : b;                                                   \
+  }                                                                         \
+  DEVICE C_##N do_min_##N(C_##N a, C_##N b) {                               \
+    return a < b ? a : b;                                                   \
+  }                                                                         \
+  DEVICE C_##N do_abs_##N(C_##N a) {                                        \
+    return (C_##N)((IS_SIGNED && a < 0) ? 0 - a : a);                       \
+  }                                                                         \
+  DEVICE C_##N do_pow_##N(C_##N a, C_##N b) {                               \
+    C_##N result = 1;                                                       \
+    if (IS_SIGNED && b < 0)                                                 \
+      return (C_##N)(a == 1 ? 1 : a == (C_##N) - 1 ? (b & 1 ? -1 : 1) : 0); \
+    for (; b > 0; b = (C_##N)(b >> 1), a = (C_##N)(a * a))                  \
+      if (b & 1) result = (C_##N)(result * a);                              \
+    return result;                                                          \
   }
 INTEGERS(int8, 8, 1)
 INTEGERS(int16, 16, 1)
@@ -60,43 +61,43 @@ INTEGERS(uint64, 64, 0)
 // ---- Floating point ----
 
 // Smaller and larger keep NaN, whichever operand it is; -0 is below +0.
-#define FLOATS(N)                                                                   \
-  DEVICE C_##N do_div_##N(C_##N a, C_##N b) {                                          \
-    return a / b;                                                                   \
-  }                                                                                 \
-  DEVICE C_##N do_mod_##N(C_##N a, C_##N b, float fmod_attribute) {                    \
-    const C_##N r = fmod(a, b);                                                     \
-    if (fmod_attribute != 0.0f || r == 0 || IS_NAN(r)) return r;                    \
-    return (r < 0) != (b < 0) ? r + b : r;                                          \
-  }                                                                                 \
-  DEVICE C_##N do_max_##N(C_##N a, C_##N b) {                                          \
-    if (IS_NAN(a)) return a;                                                        \
-    if (IS_NAN(b)) return b;                                                        \
-    if (a == b) return signbit(a) ? b : a;                                          \
-    return a > b ? a : b;                                                           \
-  }                                                                                 \
-  DEVICE C_##N do_min_##N(C_##N a, C_##N b) {                                          \
-    if (IS_NAN(a)) return a;                                                        \
-    if (IS_NAN(b)) return b;                                                        \
-    if (a == b) return signbit(a) ? a : b;                                          \
-    return a < b ? a : b;                                                           \
-  }                                                                                 \
-  DEVICE C_##N do_abs_##N(C_##N a) {                                                   \
-    return fabs(a);                                                                 \
-  }                                                                                 \
-  DEVICE C_##N do_pow_##N(C_##N a, C_##N b) {                                          \
-    return pow(a, b);                                                               \
-  }                                                                                 \
-  DEVICE C_##N do_sigmoid_##N(C_##N a) {                                               \
-    const C_##N e = exp(-fabs(a));                                                  \
-    return a >= 0 ? 1 / (1 + e) : IS_NAN(a) ? a : e / (1 + e);                      \
-  }                                                                                 \
-  DEVICE C_##N do_softplus_##N(C_##N a) {                                              \
-    if (IS_NAN(a)) return a;                                                        \
-    return (a > 0 ? a : (C_##N)0) + log1p(exp(-fabs(a)));                           \
-  }                                                                                 \
-  DEVICE C_##N do_clamp_##N(C_##N a, C_##N low, C_##N high) {                          \
-    return IS_NAN(a) ? a : a < low ? low : a > high ? high : a;                     \
+#define FLOATS(N)                                                   \
+  DEVICE C_##N do_div_##N(C_##N a, C_##N b) {                       \
+    return a / b;                                                   \
+  }                                                                 \
+  DEVICE C_##N do_mod_##N(C_##N a, C_##N b, float fmod_attribute) { \
+    const C_##N r = fmod(a, b);                                     \
+    if (fmod_attribute != 0.0f || r == 0 || IS_NAN(r)) return r;    \
+    return (r < 0) != (b < 0) ? r + b : r;                          \
+  }                                                                 \
+  DEVICE C_##N do_max_##N(C_##N a, C_##N b) {                       \
+    if (IS_NAN(a)) return a;                                        \
+    if (IS_NAN(b)) return b;                                        \
+    if (a == b) return signbit(a) ? b : a;                          \
+    return a > b ? a : b;                                           \
+  }                                                                 \
+  DEVICE C_##N do_min_##N(C_##N a, C_##N b) {                       \
+    if (IS_NAN(a)) return a;                                        \
+    if (IS_NAN(b)) return b;                                        \
+    if (a == b) return signbit(a) ? a : b;                          \
+    return a < b ? a : b;                                           \
+  }                                                                 \
+  DEVICE C_##N do_abs_##N(C_##N a) {                                \
+    return fabs(a);                                                 \
+  }                                                                 \
+  DEVICE C_##N do_pow_##N(C_##N a, C_##N b) {                       \
+    return pow(a, b);                                               \
+  }                                                                 \
+  DEVICE C_##N do_sigmoid_##N(C_##N a) {                            \
+    const C_##N e = exp(-fabs(a));                                  \
+    return a >= 0 ? 1 / (1 + e) : IS_NAN(a) ? a : e / (1 + e);      \
+  }                                                                 \
+  DEVICE C_##N do_softplus_##N(C_##N a) {                           \
+    if (IS_NAN(a)) return a;                                        \
+    return (a > 0 ? a : (C_##N)0) + log1p(exp(-fabs(a)));           \
+  }                                                                 \
+  DEVICE C_##N do_clamp_##N(C_##N a, C_##N low, C_##N high) {       \
+    return IS_NAN(a) ? a : a < low ? low : a > high ? high : a;     \
   }
 FLOATS(float)
 FLOATS(float16)
@@ -131,8 +132,11 @@ FLOATS(double)
 #define OP_Sqrt(T, a) sqrt(a)
 #define OP_Reciprocal(T, a) ((COMPUTE(T))1 / (a))
 // Bounds that cross give the upper one, as min(max(a, low), high) does.
-#define OP_Clip(T, a, low, high) \
-  (IS_NAN(a) ? (a) : (a) < (low) ? ((low) > (high) ? (high) : (low)) : (a) > (high) ? (high) : (a))
+#define OP_Clip(T, a, low, high)                      \
+  (IS_NAN(a)      ? (a)                               \
+   : (a) < (low)  ? ((low) > (high) ? (high) : (low)) \
+   : (a) > (high) ? (high)                            \
+                  : (a))
 #define OP_Clip_1(T, a, high) ((a) > (high) ? (high) : (a))
 #define OP_Clip_2(T, a, low) ((a) < (low) ? (low) : (a))
 #define OP_Clip_3(T, a) (a)
@@ -168,10 +172,10 @@ FLOATS(double)
   ((COMPUTE(T))(gamma_) * ((a) < 0 ? (COMPUTE(T))(alpha)*expm1(a) : (a)))
 #define OP_ThresholdedRelu(T, a, alpha) \
   (IS_NAN(a) ? (a) : (a) > (COMPUTE(T))(alpha) ? (a) : (COMPUTE(T))0)
-#define OP_Shrink(T, a, bias, lambd)                                      \
-  ((COMPUTE(T))((a) < -(COMPUTE(T))(lambd)  ? (a) + (COMPUTE(T))(bias)    \
-                : (a) > (COMPUTE(T))(lambd) ? (a) - (COMPUTE(T))(bias)    \
-                : IS_NAN(a)                 ? (a)                         \
+#define OP_Shrink(T, a, bias, lambd)                                   \
+  ((COMPUTE(T))((a) < -(COMPUTE(T))(lambd)  ? (a) + (COMPUTE(T))(bias) \
+                : (a) > (COMPUTE(T))(lambd) ? (a) - (COMPUTE(T))(bias) \
+                : IS_NAN(a)                 ? (a)                      \
                                             : 0))
 #define OP_Sigmoid(T, a) OF(T, sigmoid)(a)
 #define OP_HardSigmoid(T, a, alpha, beta) \
@@ -183,9 +187,9 @@ FLOATS(double)
 #define OP_Swish(T, a, alpha) ((a)*OF(T, sigmoid)((COMPUTE(T))(alpha) * (a)))
 #define OP_Gelu_none(T, a) \
   ((COMPUTE(T))0.5 * (a) * (1 + erf((a) * (COMPUTE(T))0.70710678118654752440)))
-#define OP_Gelu_tanh(T, a)                                                            \
-  ((COMPUTE(T))0.5 * (a) *                                                            \
-   (1 + tanh((COMPUTE(T))0.79788456080286535588 *                                     \
+#define OP_Gelu_tanh(T, a)                        \
+  ((COMPUTE(T))0.5 * (a) *                        \
+   (1 + tanh((COMPUTE(T))0.79788456080286535588 * \
              ((a) + (COMPUTE(T))0.044715 * (a) * (a) * (a)))))
 
 // ---- Logic, comparisons, bits ----

@@ -432,6 +432,15 @@ static bool try_any(match *match) {
 
 // ---- Entry ----------------------------------------------------------------------------------
 
+// An operator of the pattern that no contract of this run covers, so that its attributes and
+// inputs are not known; NULL: there is none.
+static const ops_pattern_node *uncovered(match *match) {
+  for (uint64_t n = 0; n < match->rule->pattern_count; ++n) {
+    if (!example_of(match, pattern_at(match->rule, n))) return pattern_at(match->rule, n);
+  }
+  return NULL;
+}
+
 static bool prove(match *match) {
   const ops_rewrite *rule = match->rule;
   match->applied = 0;
@@ -439,6 +448,12 @@ static bool prove(match *match) {
     if (!(is_shuffle(rule) ? try_shuffles(match) : try_any(match))) return false;
   }
   if (match->applied > 0) return true;
+  const ops_pattern_node *unknown = uncovered(match);
+  if (unknown) {
+    return oc_trial_end(match->trial, OC_STATUS_UNSUPPORTED, OC_CHECK_REWRITE,
+                        "rewrite '%.*s': no contract of this run covers %.*s",
+                        OPS_STR_FMT(rule->name), OPS_STR_FMT(unknown->op));
+  }
   return oc_trial_end(
       match->trial, OC_STATUS_UNTRUSTED, OC_CHECK_REWRITE,
       "rewrite '%.*s': of the graphs generated for its pattern none makes it apply, "

@@ -27,9 +27,21 @@ WAIVER = """  - provider: {provider}
 class Tests:
     def __init__(self, words, folder):
         self.program, self.library, contracts = words
-        self.contract = str(pathlib.Path(contracts) / "ai.onnx" / "MatMul.yaml")
         self.folder = pathlib.Path(folder)
+        self.contract = self.without_float16(pathlib.Path(contracts) / "ai.onnx" / "MatMul.yaml")
         self.wrong = 0
+
+    def without_float16(self, contract):
+        """A copy: in float16 the fault is near the limit, and other checks than `values` see it."""
+        text = contract.read_text(encoding="utf-8")
+        for old, new in (("uint64, float16, ", "uint64, "), ("{float16: float, ", "{"),
+                         ("{T: [float16]}", "{T: [float]}")):
+            if text.count(old) != 1:
+                sys.exit(f"{contract}: expected '{old}' once")
+            text = text.replace(old, new)
+        copy = self.folder / "MatMul.yaml"
+        copy.write_text(text, encoding="utf-8")
+        return copy
 
     def expect(self, what, found, wanted):
         if found != wanted:

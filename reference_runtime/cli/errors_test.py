@@ -193,7 +193,7 @@ class Errors(unittest.TestCase):
                         self.assertIn(of[cause], (status, "OPS_CAUSE_ANY_STATUS"), f"{file}: {cause}")
         causes = {name for name, _ in listed.values() if name.startswith("OPS_CAUSE_")}
         # The first is for drivers, of which no provider here has one; the second is a note, no error.
-        self.assertEqual(causes - given, {"OPS_CAUSE_DRIVER_TOO_OLD", "OPS_CAUSE_CANNOT_FUSE"})
+        self.assertEqual(causes - given, {"OPS_CAUSE_CANNOT_FUSE"})
 
     def test_no_line_on_stderr_lacks_a_code(self):
         """Errors of opsrun go through the functions that print codes, and through no others."""

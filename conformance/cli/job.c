@@ -30,7 +30,7 @@ void oc_job_identify(const oc_target *target, oc_identity *out) {
   copy_str(out->fingerprint, sizeof out->fingerprint, target->info.fingerprint);
   snprintf(out->path, sizeof out->path, "%s", ops_library_path(target->library));
   out->kernels = provider->kernel_count;
-  out->stays_loaded = !provider->unload_safe;
+  out->driver_threads = (target->info.flags & OPS_DEVICE_DRIVER_THREADS) != 0;
   out->abi = ops_library_version(target->library);
   for (uint64_t i = 0; i < provider->kernel_count; ++i) {
     const ops_kernel_def *def =

@@ -72,7 +72,9 @@ void oc_stocks_begin(oc_stocks *stocks) {
 }
 
 void oc_stocks_keep_threads(oc_stocks *stocks) {
-  stocks->first[OC_STOCK_THREADS] = stocks->last[OC_STOCK_THREADS];
+  uint64_t now[OC_STOCK_COUNT];
+  take(now);
+  stocks->first[OC_STOCK_THREADS] = now[OC_STOCK_THREADS];
 }
 
 void oc_stocks_note(oc_stocks *stocks, uint32_t index) {

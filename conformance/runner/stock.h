@@ -27,9 +27,7 @@ typedef struct oc_stocks {
 } oc_stocks;
 
 void oc_stocks_begin(oc_stocks *stocks);
-// Takes the threads that there are now, with all open, as the first: for a library that stays
-// in the process and may keep what its driver starts once. That they do not grow from opening
-// to opening is checked elsewhere (checks/lifecycle.c).
+// Takes the threads that there are now as the first.
 void oc_stocks_keep_threads(oc_stocks *stocks);
 // Looks again, after opening (OC_STOCK_NO_CASE) or after a case.
 void oc_stocks_note(oc_stocks *stocks, uint32_t index);

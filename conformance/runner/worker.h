@@ -30,8 +30,8 @@ typedef struct oc_identity {
   char fingerprint[128];
   uint64_t kernels;
   uint32_t abi;
-  int32_t stays_loaded;   // 1: not unload_safe, the library is in the process for good
-  int32_t device_memory;  // 1: arguments in memory whose reads the harness cannot check
+  int32_t driver_threads;  // 1: a driver below keeps threads, OPS_DEVICE_DRIVER_THREADS
+  int32_t device_memory;   // 1: arguments in memory whose reads the harness cannot check
 } oc_identity;
 
 typedef struct oc_hello {

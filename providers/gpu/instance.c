@@ -176,6 +176,7 @@ int32_t gpu_device_info(ops_device *device, ops_device_info *info, ops_error *er
   info->fingerprint = text_of(device->fingerprint);
   info->memory_bytes = p->memory_bytes;
   info->min_alignment = p->min_alignment;
+  info->flags = OPS_DEVICE_DRIVER_THREADS;
   info->peak_flops_float32 = p->peak_flops_float32;
   info->peak_bytes_per_second = p->peak_bytes_per_second;
   info->features = device->features;

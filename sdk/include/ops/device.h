@@ -23,6 +23,9 @@ typedef struct ops_instance ops_instance;
 // memcpy or its like. Arguments of execute, attributes and smaller constants are aligned to
 // their elements for everyone; without the flag the host copies where it must.
 #define OPS_DEVICE_UNALIGNED_CONSTANTS ((uint32_t)1 << 0)
+// A driver below the provider starts threads that it keeps for the life of the process, once:
+// they are still there when the last instance is destroyed, and opening again adds none.
+#define OPS_DEVICE_DRIVER_THREADS ((uint32_t)1 << 1)
 
 // What a device is. Strings live as long as the device. Output struct.
 typedef struct ops_device_info {

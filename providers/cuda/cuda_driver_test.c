@@ -143,8 +143,8 @@ static int32_t compile(const char *place, const char *source, int32_t capability
   cuda_rtc rtc = {0};
   void *image = NULL;
   OPS_RETURN_IF_ERROR(cuda_rtc_open(place, 13000, &rtc, error));
-  const int32_t status =
-      cuda_rtc_compile(&rtc, "twice", source, capability, kOptions, 1, &image, out_size, error);
+  const int32_t status = cuda_rtc_compile(&rtc, "twice", source, capability, kOptions, 1,
+                                          &image, out_size, NULL, error);
   free(image);
   cuda_rtc_close(&rtc);
   return status;
@@ -201,7 +201,7 @@ static void kernel_runs(void **state) {
   ops_error error = OPS_ERROR_INIT;
   assert_int_equal(cuda_api_open(FAKE_DRIVER, &api, &library, &version, NULL), OPS_OK);
   assert_int_equal(cuda_rtc_open(FAKE_NVRTC, version, &rtc, NULL), OPS_OK);
-  if (cuda_rtc_compile(&rtc, "twice", kSource, 80, kOptions, 1, &image, &size, &error) !=
+  if (cuda_rtc_compile(&rtc, "twice", kSource, 80, kOptions, 1, &image, &size, NULL, &error) !=
       OPS_OK)
     fail_msg("%s", error.message);
   assert_int_equal(api.cuModuleLoadDataEx(&module, image, 0, NULL, NULL), CUDA_SUCCESS);

@@ -42,6 +42,7 @@ void cuda_rtc_close(cuda_rtc *rtc);  // accepts one that is not open
 // it. INTERNAL with the compiler's log if the source is wrong. Thread-safe.
 int32_t cuda_rtc_compile(const cuda_rtc *rtc, const char *name, const char *source,
                          int32_t capability, const char *const *options, uint64_t option_count,
-                         void **out_image, uint64_t *out_size, ops_error *error);
+                         void **out_image, uint64_t *out_size, char **out_log,
+                         ops_error *error);
 
 #endif  // PROVIDERS_CUDA_RTC_H_

@@ -142,6 +142,26 @@ static sizes_of<A...> sizes_of_kernel(void (*)(A...));
 
 #define __syncthreads() fake::barrier()
 #define __syncwarp() fake::barrier()
+static inline float __int_as_float(int bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+static inline int __float_as_int(float value) {
+  int bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+static inline int __mulhi(int a, int b) {
+  return (int)((long)a * b >> 32);
+}
+static inline int __popc(unsigned a) {
+  return __builtin_popcount(a);
+}
+// The kernels' own, of the same values.
+#undef INFINITY
+#undef NAN
+
 #define __threadfence()
 #define __threadfence_block()
 

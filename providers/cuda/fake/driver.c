@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fake.h"
@@ -263,13 +262,13 @@ CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned count,
                             CUjit_option *options, void **values) {
   (void)count, (void)options, (void)values;
   FAKE_ENTER("cuModuleLoadDataEx");
-  char path[64];
+  // A name of its own: dlopen knows what it has loaded by name.
+  char path[] = "/tmp/fake_cuda_module_XXXXXX";
   const size_t size = image_size(image);
-  const int file = size ? memfd_create("fake_cuda_module", MFD_CLOEXEC) : -1;
-  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  const int file = size ? mkstemp(path) : -1;
   const int written = file >= 0 && write(file, image, size) == (ssize_t)size;
   *out = written ? (CUmodule)dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-  if (file >= 0) close(file);
+  if (file >= 0) close(file), unlink(path);
   return fake_leave(*out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE);
 }
 

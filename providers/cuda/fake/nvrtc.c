@@ -2,7 +2,8 @@
 //
 // A test double of NVRTC: libnvrtc.so.13 that hands a kernel's source to the host's C++
 // compiler, behind fake/device.h, and answers with a shared object that fake/driver.c loads.
-//   FAKE_NVRTC_FAIL=1   every source is wrong
+//   FAKE_NVRTC_FAIL=1        every source is wrong
+//   FAKE_NVRTC_KEEP=FOLDER   each source is kept there, as HASH.cu, for the real compiler
 #include <fcntl.h>
 #include <nvrtc.h>
 #include <spawn.h>
@@ -139,8 +140,7 @@ static int preprocess(job *j, nvrtcProgram program, size_t count) {
 }
 
 static int compile(job *j, nvrtcProgram program, size_t count) {
-  static char *const kOptions[] = {"-include", FAKE_DEVICE_HEADER, "-shared", "-fPIC",
-                                   "-fvisibility=hidden"};
+  static char *const kOptions[] = {"-I", FAKE_DEVICE_FOLDER, "-include", "device.h", "-shared"};
   memcpy(j->arguments + count, kOptions, sizeof kOptions);
   j->arguments[count + sizeof kOptions / sizeof kOptions[0]] = NULL;
   return write_file(j->source, program->source, j->kernels) && run(j->arguments, j->log) == 0;
@@ -158,6 +158,21 @@ static void keep_log(const job *j, nvrtcProgram program) {
   free(log);
 }
 
+// FNV-1a (Fowler, Noll, Vo), 64 bits.
+static uint64_t hash(const char *text) {
+  uint64_t value = UINT64_C(14695981039346656037);
+  for (; *text; ++text) value = (value ^ (unsigned char)*text) * UINT64_C(1099511628211);
+  return value;
+}
+
+// Put in place at once: several processes may keep the same source.
+static void keep_source(const char *folder, const job *j, const char *source) {
+  char path[512], staged[512];
+  snprintf(path, sizeof path, "%s/%016llx.cu", folder, (unsigned long long)hash(source));
+  snprintf(staged, sizeof staged, "%s/%s", folder, strrchr(j->folder, '/') + 1);
+  if (write_file(staged, source, "")) rename(staged, path);
+}
+
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int option_count,
                                 const char *const *options) {
   job j = {.folder = "/tmp/fake_nvrtc_XXXXXX"};
@@ -166,12 +181,12 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int option_count,
     return NVRTC_ERROR_COMPILATION;
   }
   if (!mkdtemp(j.folder)) return NVRTC_ERROR_INTERNAL_ERROR;
+  if (getenv("FAKE_NVRTC_KEEP")) keep_source(getenv("FAKE_NVRTC_KEEP"), &j, program->source);
   snprintf(j.source, sizeof j.source, "%s/kernel.cc", j.folder);
   snprintf(j.object, sizeof j.object, "%s/kernel.so", j.folder);
   snprintf(j.log, sizeof j.log, "%s/log", j.folder);
-  static char *const kCommon[] = {"g++", "-std=c++17", "-O1", "-ffp-contract=off",
-
-                                  "-w",  "-o"};
+  // FAKE_FLAGS are those with which device.h was compiled ahead.
+  static char *const kCommon[] = {FAKE_COMPILER, FAKE_FLAGS, "-o"};
   memcpy(j.arguments, kCommon, sizeof kCommon);
   size_t count = sizeof kCommon / sizeof kCommon[0];
   j.arguments[count++] = j.object;

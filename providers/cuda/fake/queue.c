@@ -372,19 +372,21 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
   return fake_leave(stream->capture ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+// The capture is over, also where this fails.
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *out) {
-  fake_enter("cuStreamEndCapture");
+  CUresult result = fake_enter("cuStreamEndCapture");
   CUgraph graph = stream->capture;
   *out = NULL;
   if (!graph) return fake_leave(CUDA_ERROR_ILLEGAL_STATE);
   stream->capture = NULL;
-  if (!stream->invalid) {
+  if (stream->invalid) result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (result == CUDA_SUCCESS) {
     *out = graph;
     return fake_leave(CUDA_SUCCESS);
   }
   graph_clear(graph);
   free(graph);
-  return fake_leave(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  return fake_leave(result);
 }
 
 CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags) {

@@ -88,11 +88,17 @@ extern const ops_memory_api gpu_memory_api;
 
 // ---- Streams and events (queue.c) ----
 
+typedef struct gpu_span gpu_span;
+
 struct ops_stream {
   ops_device *device;
   gpu_queue *queue;
   uint32_t id;
-  ops_error failure;  // the first one; code OPS_OK: none
+  ops_error failure;     // the first one; code OPS_OK: none
+  ops_capture *capture;  // in progress; NULL: work runs
+  gpu_span *spans;       // of a profile, not reported yet, in their order
+  gpu_point *origin;     // from which the times of spans count; NULL: none yet
+  uint64_t origin_ns;
 };
 
 extern const ops_stream_api gpu_stream_api;
@@ -105,6 +111,32 @@ int32_t gpu_stream_fail(ops_stream *stream, const ops_error *error);
 // Copies host memory into an allocation, and waits for it.
 int32_t gpu_copy_now(ops_device *device, const void *data, const gpu_block *block,
                      uint64_t size, ops_error *error);
+
+// ---- Captures (capture.c) ----
+
+// Slots of gpu_stream_api.
+int32_t gpu_capture_begin(ops_stream *stream, ops_error *error);
+int32_t gpu_capture_end(ops_stream *stream, ops_capture **out_capture, ops_error *error);
+int32_t gpu_capture_replay(ops_capture *capture, ops_stream *stream, const ops_rebind *rebinds,
+                           uint64_t count, uint64_t stride, ops_error *error);
+void gpu_capture_destroy(ops_capture *capture);
+// Keep a call that was made on a stream that is being captured.
+int32_t gpu_capture_execute(ops_stream *stream, ops_prepared *prepared,
+                            const ops_execute_request *request, ops_error *error);
+int32_t gpu_capture_copy(ops_stream *stream, const ops_copy *copy, ops_error *error);
+// PRECONDITION while the stream is being captured.
+int32_t gpu_capture_refuse(const ops_stream *stream, ops_error *error);
+
+// ---- Profiles (span.c) ----
+
+// Begins a span of work on the stream; NULL, which the others accept, if no profile is being
+// taken or the driver cannot time.
+gpu_span *gpu_span_begin(ops_stream *stream, int32_t kind, ops_str name, uint64_t correlation);
+void gpu_span_copy(gpu_span *span, int32_t from, int32_t to, uint64_t bytes);
+void gpu_span_end(ops_stream *stream, gpu_span *span);
+// Hands the host what is over.
+void gpu_spans_report(ops_stream *stream);
+void gpu_spans_drop(ops_stream *stream);
 
 // ---- Programs (program.c, files.c) ----
 
@@ -278,6 +310,6 @@ int32_t gpu_is_claimed(const ops_claim *claim);
 
 extern const ops_group_api gpu_group_api;
 
-#define GPU_FEATURES (OPS_FEATURE_STREAMS | OPS_FEATURE_GROUPS)
+#define GPU_FEATURES (OPS_FEATURE_STREAMS | OPS_FEATURE_GROUPS | OPS_FEATURE_CAPTURE)
 
 #endif  // GPU_GPU_H_

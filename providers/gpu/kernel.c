@@ -291,8 +291,14 @@ static int32_t kernel_execute(ops_prepared *prepared, const ops_execute_request 
         (unsigned long long)request->input_count, (unsigned long long)request->output_count,
         (unsigned long long)prepared->input_count, (unsigned long long)prepared->output_count);
   OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
-  for (const gpu_step *step = prepared->plan.first; step; step = step->next)
-    if (step->compiled) OPS_RETURN_IF_ERROR(run_step(prepared, step, request, stream, error));
+  if (stream->capture) return gpu_capture_execute(stream, prepared, request, error);
+  gpu_span *span =
+      gpu_span_begin(stream, OPS_PROFILE_KERNEL, prepared->name, request->correlation);
+  int32_t status = OPS_OK;
+  for (const gpu_step *step = prepared->plan.first; step && status == OPS_OK; step = step->next)
+    if (step->compiled) status = run_step(prepared, step, request, stream, error);
+  gpu_span_end(stream, span);
+  OPS_RETURN_IF_ERROR(status);
   return prepared->device->driver->queue_flush(stream->queue, error);
 }
 

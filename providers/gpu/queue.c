@@ -58,6 +58,9 @@ static void stream_destroy(ops_stream *stream) {
   if (!stream) return;
   const gpu_driver *driver = stream->device->driver;
   driver->queue_finish(stream->queue, NULL);
+  gpu_spans_report(stream);
+  gpu_spans_drop(stream);
+  gpu_capture_destroy(stream->capture);
   driver->queue_destroy(stream->queue);
   gpu_device_add(stream->device, -1);
   free(stream);
@@ -65,7 +68,9 @@ static void stream_destroy(ops_stream *stream) {
 
 static int32_t stream_synchronize(ops_stream *stream, ops_error *error) {
   ops_error own = OPS_ERROR_INIT;
+  OPS_RETURN_IF_ERROR(gpu_capture_refuse(stream, error));
   const int32_t status = stream->device->driver->queue_finish(stream->queue, &own);
+  gpu_spans_report(stream);
   OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
   return keep(stream, status, &own, error);
 }
@@ -74,6 +79,7 @@ static int32_t stream_query(ops_stream *stream, ops_error *error) {
   const gpu_driver *driver = stream->device->driver;
   ops_error own = OPS_ERROR_INIT;
   gpu_point *point = NULL;
+  OPS_RETURN_IF_ERROR(gpu_capture_refuse(stream, error));
   OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
   int32_t status = driver->point_record(stream->queue, &point, &own);
   if (status == OPS_OK) status = driver->point_query(point, &own);
@@ -146,8 +152,13 @@ static int32_t stream_copy(ops_device *device, ops_stream *stream, const ops_cop
   if (stream) OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
   if (copy->size == 0) return OPS_OK;
   if (!stream) return copy_now(device, &source, &target, copy->size, error);
+  if (stream->capture) return gpu_capture_copy(stream, copy, error);
+  static const ops_str kName = OPS_STR("copy");
+  gpu_span *span = gpu_span_begin(stream, OPS_PROFILE_COPY, kName, copy->correlation);
+  gpu_span_copy(span, copy->source_kind, copy->target_kind, copy->size);
   const int32_t status =
       enqueue_copy(device, stream->queue, &source, &target, copy->size, &own);
+  gpu_span_end(stream, span);
   return keep(stream, status, &own, error);
 }
 
@@ -171,8 +182,8 @@ static void event_destroy(ops_event *event) {
 }
 
 static int32_t event_record(ops_event *event, ops_stream *stream, ops_error *error) {
-  (void)error;
   const gpu_driver *driver = event->device->driver;
+  OPS_RETURN_IF_ERROR(gpu_capture_refuse(stream, error));
   ops_error own = OPS_ERROR_INIT;
   gpu_point *point = NULL;
   int32_t status = gpu_stream_failure(stream, &own);
@@ -203,6 +214,7 @@ static int32_t event_failure(const ops_event *event, ops_error *error) {
 static int32_t stream_wait(ops_stream *stream, ops_event *event, ops_error *error) {
   ops_error own = OPS_ERROR_INIT;
   OPS_RETURN_IF_ERROR(check_recorded(event, error));
+  OPS_RETURN_IF_ERROR(gpu_capture_refuse(stream, error));
   OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
   int32_t status = event_failure(event, &own);
   if (status != OPS_OK) {
@@ -236,4 +248,8 @@ const ops_stream_api gpu_stream_api = {.struct_size = sizeof(ops_stream_api),
                                        .event_destroy = event_destroy,
                                        .event_record = event_record,
                                        .event_query = event_query,
-                                       .event_synchronize = event_synchronize};
+                                       .event_synchronize = event_synchronize,
+                                       .capture_begin = gpu_capture_begin,
+                                       .capture_end = gpu_capture_end,
+                                       .replay = gpu_capture_replay,
+                                       .capture_destroy = gpu_capture_destroy};

@@ -77,7 +77,7 @@ void cuda_blas_close(cuda_blas *blas) {
 }
 
 // A matrix whose stored rows have `columns` elements, as the library sees it.
-static int32_t make_layout(const cuda_blas *blas, const cuda_matmul *product,
+static int32_t make_layout(const cuda_blas *blas, const gpu_product *product,
                            cudaDataType_t data, int64_t rows, int64_t columns, int64_t stride,
                            cublasLtMatrixLayout_t *out, ops_error *error) {
   const int32_t batch = (int32_t)product->batch;
@@ -95,7 +95,7 @@ static int32_t make_layout(const cuda_blas *blas, const cuda_matmul *product,
                "batch stride", error);
 }
 
-static int32_t make_layouts(cuda_matmul_plan *plan, const cuda_matmul *p, cudaDataType_t data,
+static int32_t make_layouts(cuda_matmul_plan *plan, const gpu_product *p, cudaDataType_t data,
                             ops_error *error) {
   const int64_t a_rows = p->transpose_a ? p->k : p->m, a_columns = p->transpose_a ? p->m : p->k;
   const int64_t b_rows = p->transpose_b ? p->n : p->k, b_columns = p->transpose_b ? p->k : p->n;
@@ -106,7 +106,7 @@ static int32_t make_layouts(cuda_matmul_plan *plan, const cuda_matmul *p, cudaDa
   return make_layout(plan->blas, p, data, p->m, p->n, p->stride_c, &plan->result, error);
 }
 
-static int32_t make_product(cuda_matmul_plan *plan, const cuda_matmul *p, const type_row *row,
+static int32_t make_product(cuda_matmul_plan *plan, const gpu_product *p, const type_row *row,
                             ops_error *error) {
   const cuda_blas *blas = plan->blas;
   const int32_t first = p->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -162,7 +162,7 @@ static const type_row *find_type(int32_t type) {
   return NULL;
 }
 
-int32_t cuda_matmul_plan_create(const cuda_blas *blas, const cuda_matmul *product,
+int32_t cuda_matmul_plan_create(const cuda_blas *blas, const gpu_product *product,
                                 uint64_t workspace_limit, cuda_matmul_plan **out_plan,
                                 ops_error *error) {
   const type_row *row = find_type(product->type);

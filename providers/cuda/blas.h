@@ -7,6 +7,7 @@
 #include <cublasLt.h>
 #include <cuda.h>
 
+#include "gpu/driver.h"
 #include "library.h"
 
 // X(function, symbol)
@@ -33,17 +34,6 @@ typedef struct cuda_blas {
   cublasLtHandle_t handle;
 } cuda_blas;
 
-// C = alpha op(A) op(B) + beta C, `batch` times; all row-major and dense in their rows. op(A)
-// is m x k, op(B) k x n, C m x n.
-typedef struct cuda_matmul {
-  int32_t type;  // OPS_TYPE_FLOAT, DOUBLE, FLOAT16 or BFLOAT16, of all three
-  int32_t transpose_a, transpose_b;  // 1: A is stored as k x m, B as n x k
-  int64_t m, n, k, batch;
-  int64_t stride_a, stride_b,
-      stride_c;  // from one product to the next, in elements; 0: the same
-  int32_t tf32;  // 1: FLOAT may be multiplied in 19 bits
-} cuda_matmul;
-
 typedef struct cuda_matmul_plan cuda_matmul_plan;
 
 // The context of the device is current. Errors of cuda_library_open; INTERNAL if cuBLAS does
@@ -54,14 +44,14 @@ void cuda_blas_close(cuda_blas *blas);  // accepts one that is not open
 
 // UNSUPPORTED if cuBLAS has no algorithm within `workspace_limit` bytes: own kernels are then
 // used. The caller destroys the plan.
-int32_t cuda_matmul_plan_create(const cuda_blas *blas, const cuda_matmul *product,
+int32_t cuda_matmul_plan_create(const cuda_blas *blas, const gpu_product *product,
                                 uint64_t workspace_limit, cuda_matmul_plan **out_plan,
                                 ops_error *error);
 void cuda_matmul_plan_destroy(cuda_matmul_plan *plan);  // accepts NULL
 uint64_t cuda_matmul_plan_workspace(const cuda_matmul_plan *plan);
 
-// Enqueues the product; thread-safe. alpha and beta are read before it returns. `workspace` has
-// the plan's size and an alignment of 256 bytes.
+// Enqueues C = alpha op(A) op(B) + beta C; thread-safe. alpha and beta are read before it
+// returns. `workspace` has the plan's size and an alignment of 256 bytes.
 int32_t cuda_matmul_plan_run(const cuda_matmul_plan *plan, CUstream stream, double alpha,
                              CUdeviceptr a, CUdeviceptr b, double beta, CUdeviceptr c,
                              CUdeviceptr workspace, ops_error *error);

@@ -4,6 +4,7 @@
 #include <ops_support/error.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "driver.h"
 
@@ -12,7 +13,10 @@ enum { kAlignment = 256 };  // of cuMemAlloc
 int32_t cuda_load_from(const char *place, gpu_api **out_api, ops_error *error) {
   gpu_api *api = calloc(1, sizeof *api);
   if (!api) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for CUDA");
-  int32_t status = cuda_api_open(place, &api->cuda, &api->library, &api->version, error);
+  api->place = place ? strdup(place) : NULL;
+  int32_t status = place && !api->place ? OPS_ERROR_OUT_OF_MEMORY : OPS_OK;
+  if (status == OPS_OK)
+    status = cuda_api_open(place, &api->cuda, &api->library, &api->version, error);
   if (status == OPS_OK) status = cuda_rtc_open(place, api->version, &api->rtc, error);
   if (status == OPS_OK)
     *out_api = api;
@@ -25,6 +29,7 @@ void cuda_unload(gpu_api *api) {
   if (!api) return;
   cuda_rtc_close(&api->rtc);
   cuda_library_close(&api->library);
+  free(api->place);
   free(api);
 }
 
@@ -113,16 +118,22 @@ int32_t cuda_open(gpu_api *api, uint64_t index, gpu_context **out_context,
   gpu_context *context = calloc(1, sizeof *context);
   if (!context) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a device");
   context->api = api;
-  const int32_t status = open_device(context, index, out_properties, error);
+  context->calls = cuda_calls_create(api->place);
+  const int32_t status =
+      !context->calls ? ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a device")
+                      : open_device(context, index, out_properties, error);
   if (status == OPS_OK)
     *out_context = context;
   else
-    free(context);
+    cuda_calls_destroy(context->calls), free(context);
   return status;
 }
 
 void cuda_close(gpu_context *context) {
   if (!context) return;
+  const int32_t entered = cuda_enter(context, "close", NULL) == OPS_OK;
+  cuda_calls_destroy(context->calls);
+  if (entered) cuda_leave(context, CUDA_SUCCESS, "close", NULL);
   context->api->cuda.cuDevicePrimaryCtxRelease(context->device);
   free(context);
 }

@@ -86,7 +86,7 @@ static CUdeviceptr at(const void *memory) {
   return (CUdeviceptr)(uintptr_t)memory;
 }
 
-static void check_product(const cuda_matmul *p, const void *a, const void *b, const void *old,
+static void check_product(const gpu_product *p, const void *a, const void *b, const void *old,
                           const void *c) {
   for (int64_t batch = 0; batch < p->batch; ++batch)
     for (int64_t i = 0; i < p->m; ++i)
@@ -103,7 +103,7 @@ static void check_product(const cuda_matmul *p, const void *a, const void *b, co
       }
 }
 
-static void run_product(fixture *f, const cuda_blas *blas, const cuda_matmul *p) {
+static void run_product(fixture *f, const cuda_blas *blas, const gpu_product *p) {
   ops_error error = OPS_ERROR_INIT;
   cuda_matmul_plan *plan = NULL;
   const int64_t size_c = p->batch * p->m * p->n;
@@ -131,7 +131,7 @@ static void products(void **state) {
   if (cuda_blas_open(FAKE_BLAS, 13000, &blas, &error) != OPS_OK) fail_msg("%s", error.message);
   for (size_t t = 0; t < 4; ++t)
     for (int variant = 0; variant < 8; ++variant) {
-      cuda_matmul p = {.type = kTypes[t], .m = 3, .n = 4, .k = 2};  // small: exact in halves
+      gpu_product p = {.type = kTypes[t], .m = 3, .n = 4, .k = 2};  // small: exact in halves
       p.transpose_a = variant & 1;
       p.transpose_b = variant >> 1 & 1;
       p.batch = variant & 4 ? 5 : 1;
@@ -147,7 +147,7 @@ static void products_that_are_refused(void **state) {
   (void)state;
   cuda_blas blas = {0};
   cuda_matmul_plan *plan = NULL;
-  cuda_matmul p = {.type = OPS_TYPE_FLOAT, .m = 3, .n = 4, .k = 2, .batch = 1};
+  gpu_product p = {.type = OPS_TYPE_FLOAT, .m = 3, .n = 4, .k = 2, .batch = 1};
   ops_error error = OPS_ERROR_INIT;
   assert_int_equal(cuda_blas_open(FAKE_BLAS, 13000, &blas, NULL), OPS_OK);
   setenv("FAKE_BLAS_NONE", "1", 1);
@@ -170,7 +170,7 @@ static void products_that_are_refused(void **state) {
 
 // ---- Convolutions ----
 
-static const cuda_conv kConvs[] = {
+static const gpu_convolution kConvs[] = {
     {.type = OPS_TYPE_FLOAT,
      .spatial = 2,
      .batch = 2,
@@ -216,8 +216,8 @@ static int64_t volume(const int64_t *dims, int32_t count) {
 }
 
 // One output by the definition: the sum over channels and taps whose source lies inside.
-static double one_output(const cuda_conv *c, const float *x, const float *w, int64_t image,
-                         int64_t filter, int64_t place) {
+static double one_output(const gpu_convolution *c, const float *x, const float *w,
+                         int64_t image, int64_t filter, int64_t place) {
   const int64_t channels = c->in_channels / c->group;
   const int64_t first = filter / (c->out_channels / c->group) * channels;
   const int64_t taps = volume(c->kernel, c->spatial), size = volume(c->in, c->spatial);
@@ -240,7 +240,7 @@ static double one_output(const cuda_conv *c, const float *x, const float *w, int
   return sum;
 }
 
-static void run_conv(fixture *f, cuda_dnn *dnn, const cuda_conv *c) {
+static void run_conv(fixture *f, cuda_dnn *dnn, const gpu_convolution *c) {
   ops_error error = OPS_ERROR_INIT;
   cuda_conv_plan *plan = NULL;
   const int64_t places = volume(c->out, c->spatial);
@@ -277,7 +277,7 @@ static void convolutions_that_are_refused(void **state) {
   (void)state;
   cuda_dnn *dnn = NULL;
   cuda_conv_plan *plan = NULL;
-  cuda_conv conv = kConvs[0];
+  gpu_convolution conv = kConvs[0];
   ops_error error = OPS_ERROR_INIT;
   if (!*FAKE_DNN) skip();
   assert_int_equal(cuda_dnn_open(FAKE_DNN, &dnn, NULL), OPS_OK);

@@ -13,6 +13,7 @@
 #include <string.h>
 // cmocka wants the headers above first.
 #include <cmocka.h>
+#include <ops/types.h>
 #include <ops_support/error.h>
 
 #include "driver.h"
@@ -273,6 +274,68 @@ static void waiting_spoils_a_capture(void **state) {
   MUST(kDriver->queue_finish(f->queue, &f->error));  // it is over
 }
 
+static void memory_in_order(void **state) {
+  fixture *f = *state;
+  void *memory = NULL;
+  const float value = 7;
+  float back = 0;
+  MUST(kDriver->allocate_queued(f->queue, sizeof value, &memory, &f->error));
+  const gpu_place there = {memory, 0, 1};
+  MUST(copy(f, on_host(&value), there, sizeof value));
+  MUST(copy(f, there, on_host(&back), sizeof back));
+  MUST(kDriver->release_queued(f->queue, memory, &f->error));  // behind the copies
+  MUST(kDriver->queue_finish(f->queue, &f->error));
+  assert_true(back == 7);
+}
+
+// 2 x 3 by 3 x 2, each at an offset of its own in one allocation.
+static void products_of_a_library(void **state) {
+  static const float kFactors[] = {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6};
+  static const float kWant[] = {1 * 1 + 2 * 3 + 3 * 5, 1 * 2 + 2 * 4 + 3 * 6,
+                                4 * 1 + 5 * 3 + 6 * 5, 4 * 2 + 5 * 4 + 6 * 6};
+  fixture *f = *state;
+  const gpu_product product = {.type = OPS_TYPE_FLOAT, .m = 2, .n = 2, .k = 3, .batch = 1};
+  const gpu_convolution none = {.type = OPS_TYPE_INT8, .spatial = 2, .group = 1};
+  gpu_call *call = NULL;
+  uint64_t workspace = 0;
+  float back[4] = {0};
+  MUST(kDriver->product_plan(f->context, &product, 1024, &call, &workspace, &f->error));
+  assert_in_range(workspace, 1, 512);
+  MUST(copy(f, on_host(kFactors), on_device(f, 0), sizeof kFactors));
+  const gpu_call_places places = {on_device(f, 4), on_device(f, 32), on_device(f, 256),
+                                  on_device(f, 512)};
+  MUST(kDriver->call_run(f->queue, call, &places, &f->error));
+  MUST(copy(f, on_device(f, 256), on_host(back), sizeof back));
+  MUST(kDriver->queue_finish(f->queue, &f->error));
+  assert_memory_equal(back, kWant, sizeof back);
+  kDriver->call_destroy(call);
+  kDriver->call_destroy(NULL);
+  assert_int_equal(
+      kDriver->convolution_plan(f->context, &none, 1024, &call, &workspace, &f->error),
+      OPS_ERROR_UNSUPPORTED);
+}
+
+// A library that cannot be opened is asked for once, and own kernels do its work.
+static void libraries_that_are_missing(void **state) {
+  fixture *f = *state;
+  const gpu_product product = {.type = OPS_TYPE_FLOAT, .m = 2, .n = 2, .k = 3, .batch = 1};
+  gpu_call *call = NULL;
+  uint64_t workspace;
+  cuda_calls *const own = f->context->calls;
+  f->context->calls = cuda_calls_create("/nowhere");
+  for (int i = 0; i < 2; ++i) {
+    f->error.message[0] = '\0';
+    assert_int_equal(
+        kDriver->product_plan(f->context, &product, 1024, &call, &workspace, &f->error),
+        OPS_ERROR_UNSUPPORTED);
+    assert_non_null(
+        strstr(f->error.message, i == 0 ? "cuBLAS is missing" : "could not be opened"));
+  }
+  assert_null(call);
+  cuda_calls_destroy(f->context->calls);
+  f->context->calls = own;
+}
+
 static void grids_are_checked(void **state) {
   fixture *f = *state;
   const gpu_arg args[] = {{.buffer = f->memory}};
@@ -460,6 +523,9 @@ int main(void) {
       cmocka_unit_test_setup_teardown(points, setup, teardown),
       cmocka_unit_test_setup_teardown(graphs, setup, teardown),
       cmocka_unit_test_setup_teardown(waiting_spoils_a_capture, setup, teardown),
+      cmocka_unit_test_setup_teardown(memory_in_order, setup, teardown),
+      cmocka_unit_test_setup_teardown(products_of_a_library, setup, teardown),
+      cmocka_unit_test_setup_teardown(libraries_that_are_missing, setup, teardown),
       cmocka_unit_test_setup_teardown(grids_are_checked, setup, teardown),
       cmocka_unit_test_setup_teardown(failure_of_work_stays, setup, teardown),
       cmocka_unit_test_setup_teardown(damaged_images_are_refused, setup, teardown),

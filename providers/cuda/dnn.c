@@ -121,12 +121,12 @@ uint64_t cuda_dnn_version(const cuda_dnn *dnn) {
 }
 
 // cuDNN counts in int, with two leading dimensions and at least two spatial ones.
-enum { kMaxDims = 2 + kCudaConvMaxSpatial, kMinSpatial = 2 };
+enum { kMaxDims = 2 + kGpuMaxSpatial, kMinSpatial = 2 };
 
 typedef struct shape {
   int count;
   int x[kMaxDims], y[kMaxDims], w[kMaxDims];
-  int pad[kCudaConvMaxSpatial], stride[kCudaConvMaxSpatial], dilation[kCudaConvMaxSpatial];
+  int pad[kGpuMaxSpatial], stride[kGpuMaxSpatial], dilation[kGpuMaxSpatial];
 } shape;
 
 static int32_t put(int *target, int64_t value) {
@@ -135,7 +135,7 @@ static int32_t put(int *target, int64_t value) {
 }
 
 // An axis in front of a single spatial one has size 1 throughout.
-static int32_t fill_shape(const cuda_conv *c, shape *s) {
+static int32_t fill_shape(const gpu_convolution *c, shape *s) {
   const int spatial = c->spatial < kMinSpatial ? kMinSpatial : c->spatial;
   const int lead = spatial - c->spatial;
   int32_t fits = put(&s->x[0], c->batch) && put(&s->x[1], c->in_channels) &&
@@ -186,7 +186,7 @@ static int32_t make_filter(cuda_conv_plan *plan, const type_row *row, const shap
 }
 
 // FMA_MATH keeps float out of the tensor cores; halves lose nothing there.
-static int32_t make_conv(cuda_conv_plan *plan, const cuda_conv *c, const type_row *row,
+static int32_t make_conv(cuda_conv_plan *plan, const gpu_convolution *c, const type_row *row,
                          const shape *s, ops_error *error) {
   const dnn_api *api = &plan->dnn->api;
   const cudnnMathType_t math =
@@ -244,12 +244,12 @@ static const type_row *find_type(int32_t type) {
   return NULL;
 }
 
-static int32_t make_plan(cuda_conv_plan *plan, const cuda_conv *conv, uint64_t limit,
+static int32_t make_plan(cuda_conv_plan *plan, const gpu_convolution *conv, uint64_t limit,
                          ops_error *error) {
   const dnn_api *api = &plan->dnn->api;
   const type_row *row = find_type(conv->type);
   shape s;
-  if (!row || conv->spatial < 1 || conv->spatial > kCudaConvMaxSpatial || conv->group < 1 ||
+  if (!row || conv->spatial < 1 || conv->spatial > kGpuMaxSpatial || conv->group < 1 ||
       conv->group > INT32_MAX || !fill_shape(conv, &s))
     return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "this convolution is not one for cuDNN");
   plan->is_double = row->type == OPS_TYPE_DOUBLE;
@@ -260,8 +260,9 @@ static int32_t make_plan(cuda_conv_plan *plan, const cuda_conv *conv, uint64_t l
   return choose(plan, limit, error);
 }
 
-int32_t cuda_conv_plan_create(cuda_dnn *dnn, const cuda_conv *conv, uint64_t workspace_limit,
-                              cuda_conv_plan **out_plan, ops_error *error) {
+int32_t cuda_conv_plan_create(cuda_dnn *dnn, const gpu_convolution *conv,
+                              uint64_t workspace_limit, cuda_conv_plan **out_plan,
+                              ops_error *error) {
   cuda_conv_plan *plan = calloc(1, sizeof *plan);
   if (!plan) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a plan");
   plan->dnn = dnn;

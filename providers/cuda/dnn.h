@@ -8,21 +8,10 @@
 #include <cuda.h>
 #include <ops/status.h>
 
+#include "gpu/driver.h"
+
 typedef struct cuda_dnn cuda_dnn;
 typedef struct cuda_conv_plan cuda_conv_plan;
-
-enum { kCudaConvMaxSpatial = 3 };
-
-// Y = X * W, cross-correlation as ONNX has it; NC…, row-major, padding equal at both ends of an
-// axis.
-typedef struct cuda_conv {
-  int32_t type;     // OPS_TYPE_FLOAT, DOUBLE, FLOAT16 or BFLOAT16, of all three
-  int32_t spatial;  // axes: 1 … kCudaConvMaxSpatial
-  int32_t tf32;     // 1: FLOAT may be multiplied in 19 bits
-  int64_t batch, group, in_channels, out_channels;  // channels of all groups
-  int64_t in[kCudaConvMaxSpatial], out[kCudaConvMaxSpatial], kernel[kCudaConvMaxSpatial];
-  int64_t pad[kCudaConvMaxSpatial], stride[kCudaConvMaxSpatial], dilation[kCudaConvMaxSpatial];
-} cuda_conv;
 
 // The context of the device is current. Errors of cuda_library_open; INTERNAL if cuDNN does not
 // start.
@@ -32,8 +21,9 @@ uint64_t cuda_dnn_version(const cuda_dnn *dnn);  // 91300: 9.13.0
 
 // UNSUPPORTED if cuDNN has no repeatable algorithm within `workspace_limit` bytes, or a size
 // does not fit: own kernels are then used. The caller destroys the plan.
-int32_t cuda_conv_plan_create(cuda_dnn *dnn, const cuda_conv *conv, uint64_t workspace_limit,
-                              cuda_conv_plan **out_plan, ops_error *error);
+int32_t cuda_conv_plan_create(cuda_dnn *dnn, const gpu_convolution *conv,
+                              uint64_t workspace_limit, cuda_conv_plan **out_plan,
+                              ops_error *error);
 void cuda_conv_plan_destroy(cuda_conv_plan *plan);  // accepts NULL
 uint64_t cuda_conv_plan_workspace(const cuda_conv_plan *plan);
 

@@ -23,8 +23,9 @@ uint64_t cuda_dnn_version(const cuda_dnn *dnn) {
   return 0;
 }
 
-int32_t cuda_conv_plan_create(cuda_dnn *dnn, const cuda_conv *conv, uint64_t workspace_limit,
-                              cuda_conv_plan **out_plan, ops_error *error) {
+int32_t cuda_conv_plan_create(cuda_dnn *dnn, const gpu_convolution *conv,
+                              uint64_t workspace_limit, cuda_conv_plan **out_plan,
+                              ops_error *error) {
   (void)conv, (void)workspace_limit;
   *out_plan = NULL;
   return cuda_dnn_open(NULL, &dnn, error);

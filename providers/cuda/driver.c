@@ -44,4 +44,10 @@ const gpu_driver cuda_driver = {
     .graph_end = cuda_graph_end,
     .graph_launch = cuda_graph_launch,
     .graph_destroy = cuda_graph_destroy,
+    .product_plan = cuda_product_plan,
+    .convolution_plan = cuda_convolution_plan,
+    .call_destroy = cuda_call_destroy,
+    .call_run = cuda_call_run,
+    .allocate_queued = cuda_allocate_queued,
+    .release_queued = cuda_release_queued,
 };

@@ -19,13 +19,17 @@ struct gpu_api {
   cuda_library library;
   int32_t version;  // of the driver: 13000
   cuda_rtc rtc;
+  char *place;  // of its libraries, where one was named; else NULL
 };
+
+typedef struct cuda_calls cuda_calls;
 
 struct gpu_context {
   const gpu_api *api;
   CUdevice device;
   CUcontext context;
   int32_t capability;  // 90
+  cuda_calls *calls;
 };
 
 // ---- context.c ----
@@ -74,6 +78,25 @@ int32_t cuda_graph_begin(gpu_queue *queue, ops_error *error);
 int32_t cuda_graph_end(gpu_queue *queue, gpu_graph **out_graph, ops_error *error);
 int32_t cuda_graph_launch(gpu_graph *graph, gpu_queue *queue, ops_error *error);
 void cuda_graph_destroy(gpu_graph *graph);
+
+int32_t cuda_allocate_queued(gpu_queue *queue, uint64_t size, void **out_memory,
+                             ops_error *error);
+int32_t cuda_release_queued(gpu_queue *queue, void *memory, ops_error *error);
+
+// ---- call.c ----
+
+// The libraries of a context: opened when first needed, from `place` as in cuda_library_open.
+cuda_calls *cuda_calls_create(const char *place);  // NULL: no memory
+void cuda_calls_destroy(cuda_calls *calls);        // accepts NULL; the context is current
+int32_t cuda_product_plan(gpu_context *context, const gpu_product *product,
+                          uint64_t workspace_limit, gpu_call **out_call,
+                          uint64_t *out_workspace, ops_error *error);
+int32_t cuda_convolution_plan(gpu_context *context, const gpu_convolution *convolution,
+                              uint64_t workspace_limit, gpu_call **out_call,
+                              uint64_t *out_workspace, ops_error *error);
+void cuda_call_destroy(gpu_call *call);
+int32_t cuda_call_run(gpu_queue *queue, const gpu_call *call, const gpu_call_places *places,
+                      ops_error *error);
 
 // ---- program.c ----
 

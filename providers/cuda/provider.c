@@ -30,7 +30,7 @@ static const ops_provider kProvider = {.struct_size = sizeof(ops_provider),
                                        .version = OPS_STR("0.1.0"),
                                        OPS_LIST(kernel, kKernels),
                                        .instance = &kInstance,
-                                       .memory = &gpu_memory_api,
+                                       .memory = &gpu_queued_memory_api,
                                        .stream = &gpu_stream_api,
                                        .group = &gpu_group_api};
 

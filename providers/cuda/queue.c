@@ -125,6 +125,28 @@ int32_t cuda_launch(gpu_queue *queue, gpu_function *function, const gpu_grid *gr
                     "cuLaunchKernel", error);
 }
 
+// ---- Memory in the order of a queue ----
+
+int32_t cuda_allocate_queued(gpu_queue *queue, uint64_t size, void **out_memory,
+                             ops_error *error) {
+  gpu_context *context = queue->context;
+  CUdeviceptr memory = 0;
+  OPS_RETURN_IF_ERROR(cuda_enter(context, "cuMemAllocAsync", error));
+  OPS_RETURN_IF_ERROR(
+      cuda_leave(context, context->api->cuda.cuMemAllocAsync(&memory, size, queue->stream),
+                 "cuMemAllocAsync", error));
+  *out_memory = (void *)(uintptr_t)memory;
+  return OPS_OK;
+}
+
+int32_t cuda_release_queued(gpu_queue *queue, void *memory, ops_error *error) {
+  gpu_context *context = queue->context;
+  OPS_RETURN_IF_ERROR(cuda_enter(context, "cuMemFreeAsync", error));
+  return cuda_leave(context,
+                    context->api->cuda.cuMemFreeAsync(cuda_address(memory), queue->stream),
+                    "cuMemFreeAsync", error);
+}
+
 // ---- Points ----
 
 static CUresult record(const cuda_api *cuda, gpu_queue *queue, gpu_point *point) {

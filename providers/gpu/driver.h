@@ -18,6 +18,7 @@ typedef struct gpu_point gpu_point;        // a place in a queue
 typedef struct gpu_program gpu_program;    // compiled source
 typedef struct gpu_function gpu_function;  // a kernel of a program; lives as long as it
 typedef struct gpu_graph gpu_graph;        // work of a queue that was captured
+typedef struct gpu_call gpu_call;          // work of a library, planned for one shape
 
 // gpu_properties.features
 #define GPU_FEATURE_FP64 ((uint32_t)1 << 0)
@@ -60,6 +61,36 @@ typedef struct gpu_place {
   uint64_t offset;
   int32_t is_device;
 } gpu_place;
+
+// C = op(A) op(B), `batch` times; all row-major and dense in their rows. op(A) is m x k, op(B)
+// k x n, C m x n.
+typedef struct gpu_product {
+  int32_t type;                      // OPS_TYPE_FLOAT, DOUBLE, FLOAT16 or BFLOAT16, of all
+  int32_t transpose_a, transpose_b;  // 1: A is stored as k x m, B as n x k
+  int32_t tf32;                      // 1: FLOAT may be multiplied in 19 bits
+  int64_t m, n, k, batch;
+  int64_t stride_a, stride_b,
+      stride_c;  // from one product to the next, in elements; 0: the same
+} gpu_product;
+
+enum { kGpuMaxSpatial = 3 };
+
+// Y = X * W, cross-correlation as ONNX has it; NC…, row-major, padding equal at both ends of an
+// axis.
+typedef struct gpu_convolution {
+  int32_t type;     // OPS_TYPE_FLOAT, DOUBLE, FLOAT16 or BFLOAT16, of all
+  int32_t spatial;  // axes: 1 … kGpuMaxSpatial
+  int32_t tf32;     // 1: FLOAT may be multiplied in 19 bits
+  int64_t batch, group, in_channels, out_channels;  // channels of all groups
+  int64_t in[kGpuMaxSpatial], out[kGpuMaxSpatial], kernel[kGpuMaxSpatial];
+  int64_t pad[kGpuMaxSpatial], stride[kGpuMaxSpatial], dilation[kGpuMaxSpatial];
+} gpu_convolution;
+
+// Where work of a library finds its memory: all in device memory.
+typedef struct gpu_call_places {
+  gpu_place a, b, c;  // of a convolution X, W, Y
+  gpu_place workspace;
+} gpu_call_places;
 
 typedef struct gpu_driver {
   const char *name;    // "opencl"
@@ -121,6 +152,25 @@ typedef struct gpu_driver {
   int32_t (*graph_end)(gpu_queue *queue, gpu_graph **out_graph, ops_error *error);
   int32_t (*graph_launch)(gpu_graph *graph, gpu_queue *queue, ops_error *error);
   void (*graph_destroy)(gpu_graph *graph);
+
+  // Optional, all or none: products and convolutions by a library of the vendor. Planning
+  // answers UNSUPPORTED where the library is missing or has nothing that gives the same bits
+  // each time within `workspace_limit` bytes: own kernels then do it.
+  int32_t (*product_plan)(gpu_context *context, const gpu_product *product,
+                          uint64_t workspace_limit, gpu_call **out_call,
+                          uint64_t *out_workspace, ops_error *error);
+  int32_t (*convolution_plan)(gpu_context *context, const gpu_convolution *convolution,
+                              uint64_t workspace_limit, gpu_call **out_call,
+                              uint64_t *out_workspace, ops_error *error);
+  void (*call_destroy)(gpu_call *call);
+  // Enqueues; thread-safe in `call`.
+  int32_t (*call_run)(gpu_queue *queue, const gpu_call *call, const gpu_call_places *places,
+                      ops_error *error);
+
+  // Optional, both or neither: memory in the order of a queue.
+  int32_t (*allocate_queued)(gpu_queue *queue, uint64_t size, void **out_memory,
+                             ops_error *error);
+  int32_t (*release_queued)(gpu_queue *queue, void *memory, ops_error *error);
 } gpu_driver;
 
 #endif  // GPU_DRIVER_H_

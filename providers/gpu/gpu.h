@@ -85,6 +85,8 @@ int32_t gpu_block_find(const ops_device *device, void *handle, uint64_t offset, 
                        const gpu_block **out_block, ops_error *error);
 
 extern const ops_memory_api gpu_memory_api;
+// With allocation in the order of streams, of a driver that has it.
+extern const ops_memory_api gpu_queued_memory_api;
 
 // ---- Streams and events (queue.c) ----
 
@@ -209,6 +211,8 @@ typedef struct gpu_step {
   gpu_text tail;     // generated source behind it
   gpu_grid grid;     // a group count of 0: nothing to do
   gpu_function *compiled;
+  gpu_call *call;           // NULL: a kernel; else a library's, of the slots A, B, C
+  uint64_t call_workspace;  // where its part of the workspace begins
   uint32_t slot_count;
   uint32_t value_bytes;
   gpu_slot slots[kGpuMaxArgs];
@@ -263,6 +267,11 @@ void gpu_grid_groups(gpu_step *step, int64_t groups_x, int64_t groups_y, int64_t
                      uint32_t items_x, uint32_t items_y);
 // The largest power of two of items that a group should have, at most `most`.
 uint32_t gpu_group_items(const ops_device *device, uint32_t most);
+
+// Adds a product or convolution that the driver's library does; its parameters follow by
+// gpu_arg_…: A, B, C (X, W, Y). NULL: the library does not do this one, use a kernel.
+gpu_step *gpu_plan_product(gpu_plan *plan, const gpu_product *product);
+gpu_step *gpu_plan_convolution(gpu_plan *plan, const gpu_convolution *convolution);
 
 void gpu_plan_free(gpu_plan *plan);
 

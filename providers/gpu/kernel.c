@@ -114,7 +114,8 @@ static int32_t compile_steps(gpu_plan *plan) {
   for (gpu_step *step = plan->first; step && plan->status == OPS_OK; step = step->next) {
     if (step->defines.failed || step->tail.failed)
       return gpu_plan_fail(plan, OPS_ERROR_OUT_OF_MEMORY, "no memory for a program's text");
-    if (step->grid.groups[0] * step->grid.groups[1] * step->grid.groups[2] == 0) continue;
+    if (step->call || step->grid.groups[0] * step->grid.groups[1] * step->grid.groups[2] == 0)
+      continue;
     plan->status =
         gpu_function_find(plan->device, step->defines.data, step->source, step->tail.data,
                           step->function, &step->compiled, plan->error);
@@ -252,6 +253,29 @@ static int32_t bind(const ops_prepared *prepared, const ops_execute_request *req
   return OPS_OK;
 }
 
+// The workspace of a library's work lies in the prepared object's.
+static int32_t run_call(const ops_prepared *prepared, const gpu_step *step,
+                        const ops_execute_request *request, ops_stream *stream,
+                        ops_error *error) {
+  const gpu_slot workspace = {.kind = kGpuSlotWorkspace, .offset = step->call_workspace};
+  gpu_call_places places = {0};
+  gpu_place *const all[] = {&places.a, &places.b, &places.c, &places.workspace};
+  gpu_arg buffer = {0};
+  for (int i = 0; i < 4; ++i) {
+    const gpu_slot *slot = i < 3 ? &step->slots[i] : &workspace;
+    if (i == 3 && prepared->plan.workspace_bytes == 0) break;
+    OPS_RETURN_IF_ERROR(bind(prepared, request, slot, &buffer, &all[i]->offset, error));
+    all[i]->memory = buffer.buffer;
+    all[i]->is_device = 1;
+  }
+  ops_error own = OPS_ERROR_INIT;
+  const int32_t status =
+      prepared->device->driver->call_run(stream->queue, step->call, &places, &own);
+  if (status == OPS_OK) return OPS_OK;
+  gpu_stream_fail(stream, &own);
+  return ops_error_copy(error, status, &own);
+}
+
 static int32_t run_step(const ops_prepared *prepared, const gpu_step *step,
                         const ops_execute_request *request, ops_stream *stream,
                         ops_error *error) {
@@ -296,7 +320,10 @@ static int32_t kernel_execute(ops_prepared *prepared, const ops_execute_request 
       gpu_span_begin(stream, OPS_PROFILE_KERNEL, prepared->name, request->correlation);
   int32_t status = OPS_OK;
   for (const gpu_step *step = prepared->plan.first; step && status == OPS_OK; step = step->next)
-    if (step->compiled) status = run_step(prepared, step, request, stream, error);
+    if (step->call)
+      status = run_call(prepared, step, request, stream, error);
+    else if (step->compiled)
+      status = run_step(prepared, step, request, stream, error);
   gpu_span_end(stream, span);
   OPS_RETURN_IF_ERROR(status);
   return prepared->device->driver->queue_flush(stream->queue, error);

@@ -109,6 +109,51 @@ static void release(ops_device *device, int32_t kind, void *memory) {
   free(block);
 }
 
+// ---- In the order of a stream ----
+
+static int32_t check_queued(const ops_stream *stream, int32_t kind, ops_error *error) {
+  OPS_RETURN_IF_ERROR(gpu_capture_refuse(stream, error));
+  OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
+  if (kind == OPS_MEMORY_DEVICE) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
+                       "memory kind %d in the order of a stream: %s has device memory alone",
+                       kind, stream->device->driver->name);
+}
+
+static int32_t allocate_async(ops_stream *stream, int32_t kind, uint64_t size,
+                              uint64_t alignment, void **out_memory, ops_error *error) {
+  ops_device *device = stream->device;
+  OPS_RETURN_IF_ERROR(check_queued(stream, kind, error));
+  OPS_RETURN_IF_ERROR(check(device, kind, size, alignment, error));
+  gpu_block *block = calloc(1, sizeof *block);
+  if (!block) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a block");
+  *block = (gpu_block){.magic = BLOCK_MAGIC, .device = device, .size = size};
+  const int32_t status =
+      device->driver->allocate_queued(stream->queue, size, &block->memory, error);
+  if (status != OPS_OK) {
+    free(block);
+    return status;
+  }
+  *out_memory = block;
+  count(device, kind, 1, size);
+  return OPS_OK;
+}
+
+static int32_t free_async(ops_stream *stream, int32_t kind, void *memory, ops_error *error) {
+  ops_device *device = stream->device;
+  gpu_block *block = memory;
+  if (!block) return OPS_OK;
+  OPS_RETURN_IF_ERROR(check_queued(stream, kind, error));
+  if (block->magic != BLOCK_MAGIC || block->device != device)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "handle %p is no device memory of this device", memory);
+  OPS_RETURN_IF_ERROR(device->driver->release_queued(stream->queue, block->memory, error));
+  block->magic = 0;
+  count(device, kind, -1, block->size);
+  free(block);
+  return OPS_OK;
+}
+
 static int32_t stats(ops_device *device, int32_t kind, ops_memory_stats *out_stats,
                      ops_error *error) {
   if (!serves(device, kind))
@@ -143,3 +188,10 @@ const ops_memory_api gpu_memory_api = {.struct_size = sizeof(ops_memory_api),
                                        .allocate = allocate,
                                        .free = release,
                                        .stats = stats};
+
+const ops_memory_api gpu_queued_memory_api = {.struct_size = sizeof(ops_memory_api),
+                                              .allocate = allocate,
+                                              .free = release,
+                                              .stats = stats,
+                                              .allocate_async = allocate_async,
+                                              .free_async = free_async};

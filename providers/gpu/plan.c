@@ -12,7 +12,7 @@
 
 #include "gpu.h"
 
-enum { kWorkspaceAlignment = 256 };
+enum { kWorkspaceAlignment = 256, kCallWorkspace = 32 << 20 };
 
 int32_t gpu_plan_fail(gpu_plan *plan, int32_t status, const char *format, ...) {
   va_list args;
@@ -95,6 +95,48 @@ gpu_step *gpu_plan_step(gpu_plan *plan, const gpu_source *source, const char *fu
     plan->first = step;
   plan->last = step;
   return step;
+}
+
+// ---- Work of a library ----
+
+// What planning answered: a step, NULL where there is none, or the plan's failure.
+static gpu_step *add_call(gpu_plan *plan, int32_t status, gpu_call *call, uint64_t workspace,
+                          const ops_error *why) {
+  if (status != OPS_OK) {
+    if (status == OPS_ERROR_OUT_OF_MEMORY || status == OPS_ERROR_DEVICE_LOST)
+      gpu_plan_fail(plan, status, "%s", why->message);
+    return NULL;
+  }
+  gpu_step *step = gpu_plan_step(plan, NULL, "a library's");
+  if (plan->status != OPS_OK) {
+    plan->device->driver->call_destroy(call);
+    return step;
+  }
+  step->call = call;
+  step->call_workspace = workspace ? gpu_plan_workspace(plan, workspace) : 0;
+  return step;
+}
+
+gpu_step *gpu_plan_product(gpu_plan *plan, const gpu_product *product) {
+  const gpu_driver *driver = plan->device->driver;
+  ops_error why = OPS_ERROR_INIT;
+  gpu_call *call = NULL;
+  uint64_t workspace = 0;
+  if (!driver->product_plan || plan->status != OPS_OK) return NULL;
+  const int32_t status = driver->product_plan(plan->device->context, product, kCallWorkspace,
+                                              &call, &workspace, &why);
+  return add_call(plan, status, call, workspace, &why);
+}
+
+gpu_step *gpu_plan_convolution(gpu_plan *plan, const gpu_convolution *convolution) {
+  const gpu_driver *driver = plan->device->driver;
+  ops_error why = OPS_ERROR_INIT;
+  gpu_call *call = NULL;
+  uint64_t workspace = 0;
+  if (!driver->convolution_plan || plan->status != OPS_OK) return NULL;
+  const int32_t status = driver->convolution_plan(plan->device->context, convolution,
+                                                  kCallWorkspace, &call, &workspace, &why);
+  return add_call(plan, status, call, workspace, &why);
 }
 
 void gpu_define(gpu_step *step, const char *name, const char *format, ...) {
@@ -185,6 +227,7 @@ void gpu_plan_free(gpu_plan *plan) {
     gpu_step *next = plan->first->next;
     gpu_text_free(&plan->first->defines);
     gpu_text_free(&plan->first->tail);
+    if (plan->first->call) plan->device->driver->call_destroy(plan->first->call);
     free(plan->first);
     plan->first = next;
   }

@@ -143,21 +143,21 @@ static int32_t put_input(bare *cuda, const bench_case *row, int index, void **me
   return status;
 }
 
-static cuda_conv conv_of(const bench_case *row, const int64_t *output) {
+static gpu_convolution conv_of(const bench_case *row, const int64_t *output) {
   const int64_t *x = row->inputs[0], *w = row->inputs[1];
-  return (cuda_conv){.type = row->type,
-                     .spatial = 2,
-                     .tf32 = row->tf32,
-                     .batch = x[0],
-                     .group = row->group,
-                     .in_channels = x[1],
-                     .out_channels = w[0],
-                     .in = {x[2], x[3]},
-                     .out = {output[2], output[3]},
-                     .kernel = {w[2], w[3]},
-                     .pad = {row->pad, row->pad},
-                     .stride = {row->stride, row->stride},
-                     .dilation = {1, 1}};
+  return (gpu_convolution){.type = row->type,
+                           .spatial = 2,
+                           .tf32 = row->tf32,
+                           .batch = x[0],
+                           .group = row->group,
+                           .in_channels = x[1],
+                           .out_channels = w[0],
+                           .in = {x[2], x[3]},
+                           .out = {output[2], output[3]},
+                           .kernel = {w[2], w[3]},
+                           .pad = {row->pad, row->pad},
+                           .stride = {row->stride, row->stride},
+                           .dilation = {1, 1}};
 }
 
 static int32_t make_plan(yard *y, const bench_case *row, const int64_t *output,
@@ -168,11 +168,11 @@ static int32_t make_plan(yard *y, const bench_case *row, const int64_t *output,
   int32_t status = OPS_OK;
   if (row->yardstick == kMatmul) {
     const int64_t *a = row->inputs[0], *b = row->inputs[1];
-    const cuda_matmul product = {
+    const gpu_product product = {
         .type = row->type, .m = a[0], .n = b[1], .k = a[1], .batch = 1, .tf32 = row->tf32};
     status = cuda_matmul_plan_create(&cuda->blas, &product, kWorkspace, &y->product, error);
   } else {
-    const cuda_conv conv = conv_of(row, output);
+    const gpu_convolution conv = conv_of(row, output);
     status = cuda->dnn ? cuda_conv_plan_create(cuda->dnn, &conv, kWorkspace, &y->conv, error)
                        : ops_error_set(error, OPS_ERROR_NOT_FOUND, "cuDNN is missing");
   }

@@ -7,7 +7,7 @@
 #include <cublasLt.h>
 #include <cuda.h>
 
-#include "gpu/driver.h"
+#include "../gpu/driver.h"
 #include "library.h"
 
 // X(function, symbol)

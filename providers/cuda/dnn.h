@@ -8,7 +8,7 @@
 #include <cuda.h>
 #include <ops/status.h>
 
-#include "gpu/driver.h"
+#include "../gpu/driver.h"
 
 typedef struct cuda_dnn cuda_dnn;
 typedef struct cuda_conv_plan cuda_conv_plan;

@@ -8,8 +8,8 @@
 #ifndef PROVIDERS_CUDA_DRIVER_H_
 #define PROVIDERS_CUDA_DRIVER_H_
 
+#include "../gpu/driver.h"
 #include "api.h"
-#include "gpu/driver.h"
 #include "rtc.h"
 
 extern const gpu_driver cuda_driver;

@@ -3,11 +3,11 @@
 // The provider's table, and the one exported symbol. What it offers is in ../gpu.
 #include <ops_support/provider.h>
 
+#include "../gpu/gpu.h"
 #include "driver.h"
-#include "gpu/gpu.h"
 
 #define GPU_PROVIDER "cuda"
-#include "gpu/rows.h"
+#include "../gpu/rows.h"
 
 static int32_t instance_create(const ops_host_api *api, ops_host *host,
                                const ops_key_value *options, uint64_t option_count,

@@ -19,9 +19,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "cuda/blas.h"
-#include "cuda/dnn.h"
-#include "cuda/driver.h"
+#include "../blas.h"
+#include "../dnn.h"
+#include "../driver.h"
 #include "node.h"
 
 static const double kSeconds = 0.1;

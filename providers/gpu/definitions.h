@@ -52,13 +52,13 @@
 
 // One row: `op` is a gpu_op. Every kernel here computes an output element by one work-item or
 // one work-group in a fixed order, hence the same bits always.
-#define ROW(op_, since_, until_, context_, ...)                                                \
-  {                                                                                            \
-    .struct_size = sizeof(ops_kernel_def), .op = OPS_STR(op_), .since = (since_),              \
-    .until = (until_), .name = OPS_STR(GPU_PROVIDER "/" op_),                                  \
-    .flags = OPS_KERNEL_REENTRANT | OPS_KERNEL_ASYNC | OPS_KERNEL_CAPTURABLE, .dynamic_shape = OPS_DYNAMIC_FULL,       \
-    .determinism = OPS_DETERMINISM_BITWISE, .api = &gpu_kernel_api, .context = &(context_),    \
-    __VA_ARGS__                                                                                \
+#define ROW(op_, since_, until_, context_, ...)                                   \
+  {                                                                               \
+    .struct_size = sizeof(ops_kernel_def), .op = OPS_STR(op_), .since = (since_), \
+    .until = (until_), .name = OPS_STR(GPU_PROVIDER "/" op_),                     \
+    .flags = OPS_KERNEL_REENTRANT | OPS_KERNEL_ASYNC | OPS_KERNEL_CAPTURABLE,     \
+    .dynamic_shape = OPS_DYNAMIC_FULL, .determinism = OPS_DETERMINISM_BITWISE,    \
+    .api = &gpu_kernel_api, .context = &(context_), __VA_ARGS__                   \
   }
 
 #endif  // GPU_DEFINITIONS_H_

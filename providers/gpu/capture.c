@@ -229,6 +229,7 @@ int32_t gpu_capture_replay(ops_capture *capture, ops_stream *stream, const ops_r
                          "captured itself");
   OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
   OPS_RETURN_IF_ERROR(bind(capture, rebinds, count, stride, &same, error));
+  ++stream->work;
   if (!same || !may_be_graph(capture)) return run_items(capture, stream, error);
   if (!capture->graph) OPS_RETURN_IF_ERROR(make_graph(capture, stream, error));
   return launch_graph(capture, stream, error);

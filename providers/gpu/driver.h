@@ -34,6 +34,7 @@ typedef struct gpu_properties {
   uint64_t memory_bytes;
   uint64_t max_allocation;  // bytes of one allocation
   uint64_t min_alignment;   // of an allocation, a power of two
+  int32_t is_opaque;        // 1: an allocation has no address, so none can be misaligned
   uint64_t local_bytes;     // of a work-group
   uint32_t max_group;       // work-items of a work-group
   uint32_t compute_units;

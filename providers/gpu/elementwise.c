@@ -10,21 +10,24 @@
 
 #include "elementwise_list.h"
 
+static const char *const gpu_gelu_variants[] = {"none", "tanh", NULL};
+static const char *const gpu_shift_variants[] = {"LEFT", "RIGHT", NULL};
+
 #define F(name, fallback) \
   { name, 0, fallback }
 #define I(name, fallback) \
   { name, 1, fallback }
-#define X(symbol, macro, operands_, flags_, variant_, default_, ...) \
-  const gpu_elementwise gpu_elementwise_##symbol = {                 \
-      .base = {.claim = gpu_elementwise_claim,                       \
-               .attribute_bytes = sizeof(gpu_expression),            \
-               .parse = gpu_elementwise_parse,                       \
-               .plan = gpu_elementwise_plan},                        \
-      .name = macro,                                                 \
-      .operands = operands_,                                         \
-      .flags = flags_,                                               \
-      .variant = variant_,                                           \
-      .variant_default = default_,                                   \
+#define X(symbol, macro, operands_, flags_, variant_, variants_, ...) \
+  const gpu_elementwise gpu_elementwise_##symbol = {                  \
+      .base = {.claim = gpu_elementwise_claim,                        \
+               .attribute_bytes = sizeof(gpu_expression),             \
+               .parse = gpu_elementwise_parse,                        \
+               .plan = gpu_elementwise_plan},                         \
+      .name = macro,                                                  \
+      .operands = operands_,                                          \
+      .flags = flags_,                                                \
+      .variant = variant_,                                            \
+      .variants = variants_,                                          \
       .params = {__VA_ARGS__}};
 GPU_UNARY_LIST(X)
 GPU_BINARY_LIST(X)
@@ -43,19 +46,39 @@ void gpu_elementwise_claim(const ops_device *device, const ops_kernel_def *def,
                        (unsigned long long)i);
 }
 
-static void read_macro(const gpu_elementwise *row, const ops_node *node, gpu_term *term) {
+static int32_t read_variant(const gpu_elementwise *row, const ops_node *node, gpu_term *term,
+                            ops_error *error) {
+  const char *const *at = row->variants;
+  const ops_str fallback = {*at, strlen(*at)};
+  const ops_str value = ops_node_string(node, row->variant, fallback);
+  while (*at && !ops_str_equal(value, *at)) ++at;
+  if (!*at)
+    return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                         "%.*s: %s is '%.*s', expected '%s' or '%s'", OPS_STR_FMT(node->op),
+                         row->variant, OPS_STR_FMT(value), row->variants[0], row->variants[1]);
+  snprintf(term->macro, sizeof term->macro, "OP_%s_%s", row->name, *at);
+  return OPS_OK;
+}
+
+static int32_t read_macro(const gpu_elementwise *row, const ops_node *node, gpu_term *term,
+                          ops_error *error) {
   int mask = 0;
   for (int32_t i = 1; i < row->operands; ++i)
     if (!ops_node_input(node, (uint64_t)i)) mask |= 1 << (i - 1);
-  if (row->variant) {
-    const ops_str fallback = {row->variant_default, strlen(row->variant_default)};
-    const ops_str value = ops_node_string(node, row->variant, fallback);
-    snprintf(term->macro, sizeof term->macro, "OP_%s_%.*s", row->name, OPS_STR_FMT(value));
-  } else if (mask && !(row->flags & GPU_ELEMENTWISE_FOLDS)) {
+  if (row->variant) return read_variant(row, node, term, error);
+  if (mask && !(row->flags & GPU_ELEMENTWISE_FOLDS))
     snprintf(term->macro, sizeof term->macro, "OP_%s_%d", row->name, mask);
-  } else {
+  else
     snprintf(term->macro, sizeof term->macro, "OP_%s", row->name);
-  }
+  return OPS_OK;
+}
+
+static int32_t check_cast(const ops_node *node, int32_t result, ops_error *error) {
+  const int64_t to = ops_node_int(node, "to", OPS_TYPE_UNDEFINED);
+  if (to == result) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "%.*s: attribute to is %lld, expected a type, that of the output (%s)",
+                       OPS_STR_FMT(node->op), (long long)to, ops_type_name(result));
 }
 
 int32_t gpu_term_read(const gpu_elementwise *row, const ops_node *node, gpu_term *term,
@@ -67,7 +90,9 @@ int32_t gpu_term_read(const gpu_elementwise *row, const ops_node *node, gpu_term
                          "%.*s: input %llu and output 0 are required", OPS_STR_FMT(node->op),
                          (unsigned long long)typed);
   *term = (gpu_term){.row = row, .type = input->type->type, .result_type = output->type->type};
-  read_macro(row, node, term);
+  OPS_RETURN_IF_ERROR(read_macro(row, node, term, error));
+  if (row->flags & GPU_ELEMENTWISE_CASTS)
+    OPS_RETURN_IF_ERROR(check_cast(node, term->result_type, error));
   for (int i = 0; i < kGpuMaxParams && row->params[i].name; ++i) {
     const gpu_param *p = &row->params[i];
     term->params[term->param_count++] =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementwise operators: X(symbol, macro, operands, flags, variant, its default, params…).
+// The elementwise operators: X(symbol, macro, operands, flags, variant, its values, params…).
 // A param is F("alpha", 1) for an attribute of kind float, I("to", 0) for one of kind int.
 #ifndef GPU_ELEMENTWISE_LIST_H_
 #define GPU_ELEMENTWISE_LIST_H_
@@ -46,7 +46,7 @@
   X(Softsign, "Softsign", 1, 0, NULL, NULL)                                             \
   X(Mish, "Mish", 1, 0, NULL, NULL)                                                     \
   X(Swish, "Swish", 1, 0, NULL, NULL, F("alpha", 1))                                    \
-  X(Gelu, "Gelu", 1, 0, "approximate", "none")                                          \
+  X(Gelu, "Gelu", 1, 0, "approximate", gpu_gelu_variants)                               \
   X(Not, "Not", 1, 0, NULL, NULL)                                                       \
   X(BitwiseNot, "BitwiseNot", 1, 0, NULL, NULL)                                         \
   X(IsNaN, "IsNaN", 1, 0, NULL, NULL)                                                   \
@@ -55,31 +55,31 @@
   X(Cast, "Cast", 1, GPU_ELEMENTWISE_CASTS, NULL, NULL)                                 \
   X(ClipOld, "ClipOld", 1, 0, NULL, NULL, F("min", -3.402823466e38f), F("max", 3.402823466e38f))
 
-#define GPU_BINARY_LIST(X)                                    \
-  X(Add, "Add", 2, 0, NULL, NULL)                             \
-  X(Sub, "Sub", 2, 0, NULL, NULL)                             \
-  X(Mul, "Mul", 2, 0, NULL, NULL)                             \
-  X(Div, "Div", 2, 0, NULL, NULL)                             \
-  X(Mod, "Mod", 2, 0, NULL, NULL, I("fmod", 0))               \
-  X(Pow, "Pow", 2, 0, NULL, NULL)                             \
-  X(PRelu, "PRelu", 2, 0, NULL, NULL)                         \
-  X(And, "And", 2, 0, NULL, NULL)                             \
-  X(Or, "Or", 2, 0, NULL, NULL)                               \
-  X(Xor, "Xor", 2, 0, NULL, NULL)                             \
-  X(BitwiseAnd, "BitwiseAnd", 2, 0, NULL, NULL)               \
-  X(BitwiseOr, "BitwiseOr", 2, 0, NULL, NULL)                 \
-  X(BitwiseXor, "BitwiseXor", 2, 0, NULL, NULL)               \
-  X(BitShift, "BitShift", 2, 0, "direction", "")              \
-  X(Equal, "Equal", 2, 0, NULL, NULL)                         \
-  X(Less, "Less", 2, 0, NULL, NULL)                           \
-  X(LessOrEqual, "LessOrEqual", 2, 0, NULL, NULL)             \
-  X(Greater, "Greater", 2, 0, NULL, NULL)                     \
-  X(GreaterOrEqual, "GreaterOrEqual", 2, 0, NULL, NULL)       \
-  X(Min, "Min", 2, GPU_ELEMENTWISE_FOLDS, NULL, NULL)         \
-  X(Max, "Max", 2, GPU_ELEMENTWISE_FOLDS, NULL, NULL)         \
-  X(Sum, "Sum", 2, GPU_ELEMENTWISE_FOLDS, NULL, NULL)         \
-  X(Mean, "Mean", 2, GPU_ELEMENTWISE_FOLDS, NULL, NULL)       \
-  X(Where, "Where", 3, GPU_ELEMENTWISE_TYPE_OF_1, NULL, NULL) \
+#define GPU_BINARY_LIST(X)                                       \
+  X(Add, "Add", 2, 0, NULL, NULL)                                \
+  X(Sub, "Sub", 2, 0, NULL, NULL)                                \
+  X(Mul, "Mul", 2, 0, NULL, NULL)                                \
+  X(Div, "Div", 2, 0, NULL, NULL)                                \
+  X(Mod, "Mod", 2, 0, NULL, NULL, I("fmod", 0))                  \
+  X(Pow, "Pow", 2, 0, NULL, NULL)                                \
+  X(PRelu, "PRelu", 2, GPU_ELEMENTWISE_ONE_WAY, NULL, NULL)      \
+  X(And, "And", 2, 0, NULL, NULL)                                \
+  X(Or, "Or", 2, 0, NULL, NULL)                                  \
+  X(Xor, "Xor", 2, 0, NULL, NULL)                                \
+  X(BitwiseAnd, "BitwiseAnd", 2, 0, NULL, NULL)                  \
+  X(BitwiseOr, "BitwiseOr", 2, 0, NULL, NULL)                    \
+  X(BitwiseXor, "BitwiseXor", 2, 0, NULL, NULL)                  \
+  X(BitShift, "BitShift", 2, 0, "direction", gpu_shift_variants) \
+  X(Equal, "Equal", 2, 0, NULL, NULL)                            \
+  X(Less, "Less", 2, 0, NULL, NULL)                              \
+  X(LessOrEqual, "LessOrEqual", 2, 0, NULL, NULL)                \
+  X(Greater, "Greater", 2, 0, NULL, NULL)                        \
+  X(GreaterOrEqual, "GreaterOrEqual", 2, 0, NULL, NULL)          \
+  X(Min, "Min", 2, GPU_ELEMENTWISE_FOLDS, NULL, NULL)            \
+  X(Max, "Max", 2, GPU_ELEMENTWISE_FOLDS, NULL, NULL)            \
+  X(Sum, "Sum", 2, GPU_ELEMENTWISE_FOLDS, NULL, NULL)            \
+  X(Mean, "Mean", 2, GPU_ELEMENTWISE_FOLDS, NULL, NULL)          \
+  X(Where, "Where", 3, GPU_ELEMENTWISE_TYPE_OF_1, NULL, NULL)    \
   X(Clip, "Clip", 3, 0, NULL, NULL)
 
 #define X(symbol, ...) extern const gpu_elementwise gpu_elementwise_##symbol;

@@ -44,7 +44,7 @@
       UNARY("Not", Not, 1, 0, BOOL), UNARY("BitwiseNot", BitwiseNot, 18, 0, INTEGERS),         \
       UNARY("Identity", Identity, 1, 0, MOVED), UNARY("Clip", ClipOld, 6, 10, FLOATS),         \
       TEST("IsNaN", IsNaN, 9, 0, FLOATS), TEST("IsInf", IsInf, 10, 0, FLOATS),                 \
-      ELEMENTWISE("Cast", 1, 0, Cast, INPUTS(ARG("input", "T1", NUMBERS | BOOL, 0)),           \
+      ELEMENTWISE("Cast", 6, 0, Cast, INPUTS(ARG("input", "T1", NUMBERS | BOOL, 0)),           \
                   OUTPUTS(ARG("output", "T2", NUMBERS | BOOL, 0))),                            \
       BINARY("Add", Add, 7, 0, NUMBERS), BINARY("Sub", Sub, 7, 0, NUMBERS),                    \
       BINARY("Mul", Mul, 7, 0, NUMBERS), BINARY("Div", Div, 7, 0, NUMBERS),                    \

@@ -237,12 +237,26 @@ static void add_launch(const gpu_expression *e, gpu_plan *plan, const walk *w) {
   gpu_grid_items(step, w->count);
 }
 
+// The first operand alone gives the shape where the others only broadcast to it.
+static void check_one_way(const gpu_expression *e, gpu_plan *plan, int32_t rank,
+                          const int64_t *dims) {
+  const ops_type_info *first = input_type(plan, 0);
+  if (e->term_count != 1 || !(e->terms[0].row->flags & GPU_ELEMENTWISE_ONE_WAY)) return;
+  int32_t same = first->rank == rank;
+  for (int32_t d = 0; same && d < rank; ++d) same = first->dims[d] == dims[d];
+  if (!same)
+    gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT,
+                  "input 1 is larger than input 0, to whose shape it must broadcast");
+}
+
 void gpu_expression_plan(const gpu_expression *e, gpu_plan *plan) {
   int64_t dims[OPS_MAX_RANK] = {0};
   walk w;
   const int32_t rank = broadcast_all(e, plan, dims);
   if (rank < 0) return;
+  check_one_way(e, plan, rank, dims);
   for (int32_t o = 0; o < e->output_count; ++o)
     gpu_plan_output(plan, (uint64_t)o, e->terms[e->outputs[o]].result_type, rank, dims);
-  if (make_walk(e, plan, rank, dims, &w) == OPS_OK) add_launch(e, plan, &w);
+  if (plan->status == OPS_OK && make_walk(e, plan, rank, dims, &w) == OPS_OK)
+    add_launch(e, plan, &w);
 }

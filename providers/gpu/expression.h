@@ -24,6 +24,7 @@ typedef struct gpu_param {
 #define GPU_ELEMENTWISE_FOLDS 1u      // any number of operands, two at a time
 #define GPU_ELEMENTWISE_TYPE_OF_1 2u  // macro's type: operand 1 (Where), else operand 0
 #define GPU_ELEMENTWISE_CASTS 4u      // macro takes the output's type, too
+#define GPU_ELEMENTWISE_ONE_WAY 8u    // other operands broadcast to operand 0
 
 // An elementwise operator. The macro is OP_name, or OP_name_VALUE where `variant` names a
 // string attribute, or OP_name_MASK where operands may be absent: bit i for operand i + 1.
@@ -33,7 +34,7 @@ typedef struct gpu_elementwise {
   int32_t operands;
   uint32_t flags;
   const char *variant;
-  const char *variant_default;
+  const char *const *variants;  // its values, the default first; then NULL
   gpu_param params[kGpuMaxParams];
 } gpu_elementwise;
 

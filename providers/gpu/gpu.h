@@ -97,6 +97,10 @@ struct ops_stream {
   gpu_queue *queue;
   uint32_t id;
   ops_error failure;     // the first one; code OPS_OK: none
+  uint64_t work;         // how often something was enqueued
+  uint64_t idle_at;      // `work` when the stream was last seen to be idle
+  uint64_t marked_at;    // `work` when `mark` was recorded
+  gpu_point *mark;       // the end of the work so far, for queries; NULL: none
   ops_capture *capture;  // in progress; NULL: work runs
   gpu_span *spans;       // of a profile, not reported yet, in their order
   gpu_point *origin;     // from which the times of spans count; NULL: none yet

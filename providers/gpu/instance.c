@@ -3,6 +3,7 @@
 // Instances, their options, and devices.
 #include <ops_support/error.h>
 #include <ops_support/node.h>
+#include <ops_support/provider.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,7 @@ int32_t gpu_instance_create(const gpu_driver *driver, const ops_kernel_def *kern
                             const ops_key_value *options, uint64_t option_count,
                             ops_instance **out_instance, ops_error *error) {
   ops_str option = {NULL, 0};
+  OPS_RETURN_IF_ERROR(ops_table_check(api, sizeof *api, "host table", error));
   OPS_RETURN_IF_ERROR(read_options(options, option_count, &option, error));
   ops_instance *instance = calloc(1, sizeof *instance);
   if (!instance)

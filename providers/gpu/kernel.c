@@ -316,6 +316,7 @@ static int32_t kernel_execute(ops_prepared *prepared, const ops_execute_request 
         (unsigned long long)prepared->input_count, (unsigned long long)prepared->output_count);
   OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
   if (stream->capture) return gpu_capture_execute(stream, prepared, request, error);
+  ++stream->work;
   gpu_span *span =
       gpu_span_begin(stream, OPS_PROFILE_KERNEL, prepared->name, request->correlation);
   int32_t status = OPS_OK;

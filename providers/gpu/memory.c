@@ -36,7 +36,7 @@ static int32_t check(const ops_device *device, int32_t kind, uint64_t size, uint
         error, OPS_ERROR_INVALID_ARGUMENT,
         "size %llu, alignment %llu: expected a size above 0 and a power of two",
         (unsigned long long)size, (unsigned long long)alignment);
-  if (alignment > device->properties.min_alignment)
+  if (alignment > device->properties.min_alignment && !device->properties.is_opaque)
     return ops_error_set(error, OPS_ERROR_UNSUPPORTED,
                          "alignment %llu: %s aligns to %llu bytes",
                          (unsigned long long)alignment, device->driver->name,

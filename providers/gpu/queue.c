@@ -61,6 +61,7 @@ static void stream_destroy(ops_stream *stream) {
   gpu_spans_report(stream);
   gpu_spans_drop(stream);
   gpu_capture_destroy(stream->capture);
+  driver->point_release(stream->mark);
   driver->queue_destroy(stream->queue);
   gpu_device_add(stream->device, -1);
   free(stream);
@@ -72,18 +73,29 @@ static int32_t stream_synchronize(ops_stream *stream, ops_error *error) {
   const int32_t status = stream->device->driver->queue_finish(stream->queue, &own);
   gpu_spans_report(stream);
   OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
+  if (status == OPS_OK) stream->idle_at = stream->work;
   return keep(stream, status, &own, error);
 }
 
-static int32_t stream_query(ops_stream *stream, ops_error *error) {
+// Marks the end of the work so far, unless that is done already.
+static int32_t mark_end(ops_stream *stream, ops_error *error) {
   const gpu_driver *driver = stream->device->driver;
+  if (stream->mark && stream->marked_at == stream->work) return OPS_OK;
+  driver->point_release(stream->mark);
+  stream->mark = NULL;
+  OPS_RETURN_IF_ERROR(driver->point_record(stream->queue, &stream->mark, error));
+  stream->marked_at = stream->work;
+  return driver->queue_flush(stream->queue, error);
+}
+
+static int32_t stream_query(ops_stream *stream, ops_error *error) {
   ops_error own = OPS_ERROR_INIT;
-  gpu_point *point = NULL;
   OPS_RETURN_IF_ERROR(gpu_capture_refuse(stream, error));
   OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
-  int32_t status = driver->point_record(stream->queue, &point, &own);
-  if (status == OPS_OK) status = driver->point_query(point, &own);
-  driver->point_release(point);
+  if (stream->idle_at == stream->work) return OPS_OK;
+  int32_t status = mark_end(stream, &own);
+  if (status == OPS_OK) status = stream->device->driver->point_query(stream->mark, &own);
+  if (status == OPS_OK) stream->idle_at = stream->work;
   return status == OPS_ERROR_NOT_READY ? status : keep(stream, status, &own, error);
 }
 
@@ -156,6 +168,7 @@ static int32_t stream_copy(ops_device *device, ops_stream *stream, const ops_cop
   static const ops_str kName = OPS_STR("copy");
   gpu_span *span = gpu_span_begin(stream, OPS_PROFILE_COPY, kName, copy->correlation);
   gpu_span_copy(span, copy->source_kind, copy->target_kind, copy->size);
+  ++stream->work;
   const int32_t status =
       enqueue_copy(device, stream->queue, &source, &target, copy->size, &own);
   gpu_span_end(stream, span);
@@ -221,6 +234,7 @@ static int32_t stream_wait(ops_stream *stream, ops_event *event, ops_error *erro
     gpu_stream_fail(stream, &own);  // what follows needs what was not done
     return OPS_OK;
   }
+  ++stream->work;
   status = stream->device->driver->point_wait(stream->queue, event->point, &own);
   return keep(stream, status, &own, error);
 }

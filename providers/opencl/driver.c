@@ -130,6 +130,7 @@ static void read_properties(const gpu_api *api, uint64_t index, gpu_properties *
       (uint32_t)read_number(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint));
   const uint64_t bits = read_number(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(cl_uint));
   p->min_alignment = bits >= 8 ? bits / 8 : 1;
+  p->is_opaque = 1;
 }
 
 static int32_t open_device(gpu_api *api, uint64_t index, gpu_context **out_context,

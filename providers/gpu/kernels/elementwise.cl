@@ -182,7 +182,8 @@ FLOATS(double)
   OF(T, clamp)((COMPUTE(T))(alpha) * (a) + (COMPUTE(T))(beta), 0, 1)
 #define OP_HardSwish(T, a) ((a)*OF(T, clamp)((a) / 6 + (COMPUTE(T))0.5, 0, 1))
 #define OP_Softplus(T, a) OF(T, softplus)(a)
-#define OP_Softsign(T, a) ((a) / (1 + fabs(a)))
+#define OP_Softsign(T, a) \
+  (isinf(a) ? ((a) > 0 ? (COMPUTE(T))1 : (COMPUTE(T)) - 1) : (a) / (1 + fabs(a)))
 #define OP_Mish(T, a) ((a)*tanh(OF(T, softplus)(a)))
 #define OP_Swish(T, a, alpha) ((a)*OF(T, sigmoid)((COMPUTE(T))(alpha) * (a)))
 #define OP_Gelu_none(T, a) \

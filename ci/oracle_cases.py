@@ -77,6 +77,14 @@ class Case:
         self.ended = {}           # witnesses that end their process over it, and how
 
 
+SIZES = re.compile(r"^(contract/[^/]*/[^/]*/[^/.]*)\.[0-9x+]*(?=/|$)")
+
+
+def without_sizes(case):
+    """The name of a contract's case, less the sizes drawn for it: contract/Conv-22/float/auto.1x2x5+…/none."""
+    return SIZES.sub(r"\1", case)
+
+
 def operator_name(node):
     return f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
 

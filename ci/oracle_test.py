@@ -117,8 +117,18 @@ def retyping():
     check(0 < steps.max() <= oracle_cases.PERTURBATION and moved[50] == 0, "a few units")
 
 
+def names():
+    for case, plain in (("contract/Conv-22/float/auto.1x2x10x17+3x1/pads=none/uniform",
+                         "contract/Conv-22/float/auto/pads=none/uniform"),
+                        ("contract/Elu-6/float/shapes-7.13/uniform",
+                         "contract/Elu-6/float/shapes-7/uniform"),
+                        ("contract/LSTM-22/float/both_ways/clip=0.25/uniform", None),
+                        ("node/test_a.1x2/b", None)):
+        check(oracle_cases.without_sizes(case) == (plain or case), f"sizes of {case}")
+
+
 def main():
-    for test in (differences, units, tolerances, retyping):
+    for test in (differences, units, tolerances, retyping, names):
         test()
     print("ok" if not WRONG else f"{len(WRONG)} wrong")
     return 1 if WRONG else 0

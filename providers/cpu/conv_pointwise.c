@@ -10,6 +10,10 @@
 #define BLOCK 8  // pixels that the inner loop takes at once
 #define LARGEST_CHUNK 128
 #define DEPTH 768  // channels after which a chunk moves on: a panel stays in the cache
+// A chunk is cut into parts by filters, so that a worker that is late does not hold up all; no
+// part has fewer products than this, some five microseconds.
+#define LEAST_PART 400000
+#define PARTS_FOR_WORKER 4
 
 static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -64,6 +68,11 @@ static void cut(const ops_device *device, cpu_pointwise *own) {
   own->chunk =
       cpu_divide_up(cpu_divide_up(share, cpu_divide_up(share, LARGEST_CHUNK)), BLOCK) * BLOCK;
   own->chunks = cpu_divide_up(own->pixels, own->chunk);
+  const int64_t panels = own->groups * own->panels;
+  const int64_t products = own->chunk * own->groups * own->channels * own->filters;
+  const int64_t wanted = cpu_workers(device) * PARTS_FOR_WORKER / own->chunks;
+  own->parts = least(least(products / LEAST_PART, wanted), panels);
+  if (own->parts < 1 || cpu_workers(device) == 1) own->parts = 1;
 }
 
 // Groups whose last vectors would be emptier than this share are oneDNN's: light_shufflenet's
@@ -143,13 +152,15 @@ static void run_panel(const run *run, int64_t pixel, int64_t count, int64_t grou
   }
 }
 
-static void run_chunks(void *context, int64_t begin, int64_t end, int32_t worker) {
+static void run_parts(void *context, int64_t begin, int64_t end, int32_t worker) {
   const run *run = context;
   const cpu_pointwise *own = run->own;
+  const int64_t panels = own->groups * own->panels;
   (void)worker;
-  for (int64_t c = begin; c < end; ++c) {
-    const int64_t pixel = c * own->chunk, count = least(own->pixels - pixel, own->chunk);
-    for (int64_t i = 0; i < own->groups * own->panels; ++i)
+  for (int64_t p = begin; p < end; ++p) {
+    const int64_t part = p % own->parts, pixel = p / own->parts * own->chunk;
+    const int64_t count = least(own->pixels - pixel, own->chunk);
+    for (int64_t i = part * panels / own->parts; i < (part + 1) * panels / own->parts; ++i)
       run_panel(run, pixel, count, i / own->panels, i % own->panels);
   }
 }
@@ -157,7 +168,7 @@ static void run_chunks(void *context, int64_t begin, int64_t end, int32_t worker
 void cpu_pointwise_run(const ops_device *device, const cpu_pointwise *own, const float *x,
                        const float *bias, const float *residual, float *y) {
   run run = {own, device->vec, x, bias, residual, y};
-  cpu_parallel(device, own->chunks,
-               cpu_grain(own->chunk * own->groups * own->channels * own->filters / 64),
-               run_chunks, &run);
+  const int64_t products = own->chunk * own->groups * own->channels * own->filters;
+  cpu_parallel(device, own->chunks * own->parts, cpu_grain(products / own->parts / 64),
+               run_parts, &run);
 }

@@ -21,6 +21,7 @@ typedef struct cpu_pointwise {
   int64_t channels, filters;  // of a group
   int64_t columns, panels;    // filters of a panel; panels of a group
   int64_t chunk, chunks;      // pixels
+  int64_t parts;              // of a chunk, by panels of all groups
   int64_t group_size;         // floats of a group's weights
   const float *weights;       // [groups][panels][channels][filters of the panel]
   int32_t finishes;           // 1: `finish` does something

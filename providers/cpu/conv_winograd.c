@@ -206,48 +206,115 @@ static void finish_tile(const run *run, place at, int64_t filter, const float *s
   }
 }
 
-// Tiles [first, first + count): inputs, then the filters panel by panel.
-static void run_block(const run *run, int64_t first, int64_t count, float *scratch) {
+static int64_t blocks_of(const cpu_winograd *w) {
+  return (w->tiles + w->block - 1) / w->block;
+}
+
+static int64_t panels_of(const cpu_winograd *w) {
+  return (w->filters + WIDTH - 1) / WIDTH;
+}
+
+static int64_t tiles_of(const cpu_winograd *w, int64_t block) {
+  const int64_t left = w->tiles - block * w->block;
+  return left < w->block ? left : w->block;
+}
+
+// A workspace's transformed inputs, products of one panel, zeros.
+static float *products_of(const cpu_winograd *w, float *scratch) {
+  return scratch + POINTS * w->block * w->channels;
+}
+
+static float *zeros_of(const cpu_winograd *w, float *scratch) {
+  return products_of(w, scratch) + POINTS * w->block * WIDTH;
+}
+
+// Tiles [begin, end) of a block into its matrices. Rows beyond the last tile repeat it; nobody
+// reads their products.
+static void transform_inputs(const run *run, int64_t block, int64_t begin, int64_t end,
+                             const float *zeros, float *v) {
   const cpu_winograd *w = run->w;
-  const int64_t rows = round_up(count, CPU_WINOGRAD_ROWS), step = w->block * w->channels;
-  const int64_t product_step = w->block * WIDTH, panel = w->channels * WIDTH;
-  float *v = scratch, *m = v + POINTS * step, *zeros = m + POINTS * product_step;
+  const int64_t last = block * w->block + tiles_of(w, block) - 1;
   const float *pixels[POINTS];
-  for (int64_t t = 0; t < rows; ++t) {
-    // Rows beyond the last tile repeat it; nobody reads their products.
-    find_pixels(run, place_of(w, first + (t < count ? t : count - 1)), zeros, pixels);
-    run->vec->winograd_input(pixels, v + t * w->channels, step, w->channels);
-  }
-  const float *u = run->w->weights;
-  for (int64_t filter = 0; filter < w->filters; filter += WIDTH, u += POINTS * panel) {
-    for (int64_t i = 0; i < POINTS; ++i)
-      run->vec->winograd_product(v + i * step, rows, w->channels, u + i * panel,
-                                 m + i * product_step);
-    for (int64_t t = 0; t < count; ++t) {
-      const place at = place_of(w, first + t);
-      float sums[4 * WIDTH];
-      if (!run->vec->winograd_output(m + t * WIDTH, product_step, sums))
-        for (int64_t f = 0; f < WIDTH; ++f) define(run, at, u + f, panel, sums + f);
-      finish_tile(run, at, filter, sums);
-    }
+  for (int64_t t = begin; t < end; ++t) {
+    const int64_t tile = block * w->block + t;
+    find_pixels(run, place_of(w, tile < last ? tile : last), zeros, pixels);
+    run->vec->winograd_input(pixels, v + t * w->channels, w->block * w->channels, w->channels);
   }
 }
 
-static void run_range(void *context, int64_t begin, int64_t end, int32_t worker) {
+// The filters of one panel for the tiles of a block.
+static void multiply_panel(const run *run, int64_t block, int64_t panel, const float *v,
+                           float *m) {
+  const cpu_winograd *w = run->w;
+  const int64_t count = tiles_of(w, block), rows = round_up(count, CPU_WINOGRAD_ROWS);
+  const int64_t product_step = w->block * WIDTH, size = w->channels * WIDTH;
+  const float *u = w->weights + panel * POINTS * size;
+  for (int64_t i = 0; i < POINTS; ++i)
+    run->vec->winograd_product(v + i * w->block * w->channels, rows, w->channels, u + i * size,
+                               m + i * product_step);
+  for (int64_t t = 0; t < count; ++t) {
+    const place at = place_of(w, block * w->block + t);
+    float sums[4 * WIDTH];
+    if (!run->vec->winograd_output(m + t * WIDTH, product_step, sums))
+      for (int64_t f = 0; f < WIDTH; ++f) define(run, at, u + f, size, sums + f);
+    finish_tile(run, at, panel * WIDTH, sums);
+  }
+}
+
+static float *scratch_of(const run *run, int64_t index) {
+  return run->workspace + index * run->w->scratch;
+}
+
+static float *cleared_zeros(const run *run, int64_t index) {
+  float *zeros = zeros_of(run->w, scratch_of(run, index));
+  return memset(zeros, 0, (size_t)run->w->channels * sizeof *zeros);
+}
+
+static void run_blocks(void *context, int64_t begin, int64_t end, int32_t worker) {
   const run *run = context;
   const cpu_winograd *w = run->w;
-  float *scratch = run->workspace + worker * w->scratch;
-  float *zeros = scratch + POINTS * w->block * (w->channels + WIDTH);
-  memset(zeros, 0, (size_t)w->channels * sizeof *zeros);
+  float *v = scratch_of(run, worker);
+  const float *zeros = cleared_zeros(run, worker);
   for (int64_t i = begin; i < end; ++i) {
-    const int64_t first = i * w->block, left = w->tiles - first;
-    run_block(run, first, left < w->block ? left : w->block, scratch);
+    transform_inputs(run, i, 0, round_up(tiles_of(w, i), CPU_WINOGRAD_ROWS), zeros, v);
+    for (int64_t p = 0; p < panels_of(w); ++p) multiply_panel(run, i, p, v, products_of(w, v));
   }
+}
+
+// The same in two loops, whose pieces are small, where each worker has one block at most: else
+// all would wait for the slowest. The matrices of a block are then in the workspace that has
+// its number, products in the worker's.
+static void run_inputs(void *context, int64_t begin, int64_t end, int32_t worker) {
+  const run *run = context;
+  const int64_t groups = run->w->block / CPU_WINOGRAD_ROWS;
+  const float *zeros = cleared_zeros(run, worker);
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t block = i / groups, row = i % groups * CPU_WINOGRAD_ROWS;
+    if (row < tiles_of(run->w, block))
+      transform_inputs(run, block, row, row + CPU_WINOGRAD_ROWS, zeros, scratch_of(run, block));
+  }
+}
+
+static void run_panels(void *context, int64_t begin, int64_t end, int32_t worker) {
+  const run *run = context;
+  const cpu_winograd *w = run->w;
+  const int64_t panels = panels_of(w);
+  for (int64_t i = begin; i < end; ++i)
+    multiply_panel(run, i / panels, i % panels, scratch_of(run, i / panels),
+                   products_of(w, scratch_of(run, worker)));
 }
 
 void cpu_winograd_run(const ops_device *device, const cpu_winograd *winograd, const float *x,
                       const float *bias, const float *residual, float *y, void *workspace) {
   run run = {winograd, device->vec, x, bias, residual, y, workspace};
-  cpu_parallel(device, (winograd->tiles + winograd->block - 1) / winograd->block, 1, run_range,
-               &run);
+  const int64_t blocks = blocks_of(winograd);
+  if (cpu_workers(device) == 1 || blocks > cpu_workers(device)) {
+    cpu_parallel(device, blocks, 1, run_blocks, &run);
+    return;
+  }
+  const int64_t row = POINTS * winograd->channels;
+  cpu_parallel(device, blocks * (winograd->block / CPU_WINOGRAD_ROWS),
+               cpu_grain(CPU_WINOGRAD_ROWS * row / 4), run_inputs, &run);
+  cpu_parallel(device, blocks * panels_of(winograd),
+               cpu_grain(winograd->block * row * WIDTH / 64), run_panels, &run);
 }

@@ -4,8 +4,10 @@
 // clang-format off
 #include "definitions.h"
 #include "elementwise_rows.h"
+#include "product_rows.h"
 
 static const ops_kernel_def kKernels[] = {
     GPU_ELEMENTWISE_ROWS,
+    GPU_PRODUCT_ROWS,
 };
 // clang-format on

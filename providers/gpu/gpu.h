@@ -15,7 +15,7 @@
 enum {
   kGpuMaxDims = 8,      // dimensions of one tensor that kernels count, after merging
   kGpuMaxArgs = 40,     // parameters of one kernel, two for each tensor
-  kGpuValueBytes = 640  // of all parameters by value of one kernel
+  kGpuValueBytes = 768  // of all parameters by value of one kernel
 };
 
 // ---- Instance and device (instance.c) ----

@@ -92,8 +92,13 @@ static void stack_strides(const stack *s, int64_t size, int32_t rank, const int6
 
 // Joins neighbouring dimensions of the batch along which every tensor goes on evenly.
 static void merge_batch(gpu_multiplication *p, gpu_quantised *q) {
-  int64_t *const lists[] = {p->a_batch, p->b_batch, p->y_batch, q ? q->a_lines : NULL,
-                            q ? q->b_lines : NULL};
+  int64_t *const lists[] = {p->a_batch,
+                            p->b_batch,
+                            p->y_batch,
+                            q ? q->a_zero.lines : NULL,
+                            q ? q->b_zero.lines : NULL,
+                            q ? q->a_scale.lines : NULL,
+                            q ? q->b_scale.lines : NULL};
   int32_t kept = 0;
   for (int32_t d = 0; d < p->batch_rank; ++d) {
     int32_t joins = kept > 0;
@@ -112,7 +117,8 @@ static void merge_batch(gpu_multiplication *p, gpu_quantised *q) {
 // One matrix B for all: their A are the rows of a single one.
 static void join_rows(gpu_multiplication *p, const gpu_quantised *q) {
   if (p->batch_rank != 1 || p->b_batch[0] != 0 || p->a_batch[0] != p->m * p->k ||
-      (q && (q->a_line != 0 || q->a_lines[0] != 0)))
+      (q && (q->a_zero.line != 0 || q->a_zero.lines[0] != 0 || q->a_scale.line != 0 ||
+             q->a_scale.lines[0] != 0)))
     return;
   p->m *= p->batch[0];
   p->batch_rank = 0;
@@ -260,35 +266,33 @@ static const form kQuantised = {0, 1, 2, 3, 4, 5, 6, 7};
 
 // One number, one for each line (row of A, column of B), or a tensor of the factor's rank with
 // 1 in the other dimension; the distances of parameters.
-static void read_parameter(gpu_plan *plan, int64_t input, int64_t factor, int32_t rank,
-                           const int64_t *batch, int64_t *out_line, int64_t *out_lines) {
+static gpu_parameter read_parameter(gpu_plan *plan, int64_t input, int64_t factor, int32_t rank,
+                                    const int64_t *batch) {
   const ops_type_info *type = type_of(plan, input), *whole = type_of(plan, factor);
   const int32_t is_left = factor == 0;
-  int64_t strides[OPS_MAX_RANK], line = 0, lines[kGpuMaxBatch] = {0};
-  if (plan->status != OPS_OK || !type) return;
-  if (count_of(type) != 1) {
-    const stack s = stack_of(whole, is_left);
-    const int64_t wanted = is_left ? s.rows : s.columns;
-    const int32_t across = type->rank - (is_left ? 1 : 2), along = type->rank - 1 - !!is_left;
-    int32_t fits = type->rank == 1 && type->dims[0] == wanted;
-    if (type->rank == whole->rank && type->rank > 1) {
-      fits = type->dims[across] == 1;
-      for (int32_t i = 0; i < type->rank; ++i)
-        fits = fits && (type->dims[i] == 1 || type->dims[i] == whole->dims[i]);
-    }
-    if (!fits) {
-      gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT,
-                    "input %lld: expected one number or %lld, one for each %s",
-                    (long long)input, (long long)wanted, is_left ? "row" : "column");
-      return;
-    }
-    ops_strides_contiguous(type->rank, type->dims, strides);
-    line = type->rank == 1 ? 1 : type->dims[along] == 1 ? 0 : strides[along];
-    if (type->rank > 2)
-      ops_broadcast_strides(type->rank - 2, type->dims, strides, rank, batch, lines);
+  int64_t strides[OPS_MAX_RANK];
+  gpu_parameter out = {.input = type ? input : kGpuNowhere};
+  if (plan->status != OPS_OK || !type || count_of(type) == 1) return out;
+  const stack s = stack_of(whole, is_left);
+  const int64_t wanted = is_left ? s.rows : s.columns;
+  const int32_t across = type->rank - (is_left ? 1 : 2), along = type->rank - 1 - is_left;
+  int32_t fits = type->rank == 1 && type->dims[0] == wanted;
+  if (type->rank == whole->rank && type->rank > 1) {
+    fits = type->dims[across] == 1;
+    for (int32_t i = 0; i < type->rank; ++i)
+      fits = fits && (type->dims[i] == 1 || type->dims[i] == whole->dims[i]);
   }
-  *out_line = line;
-  memcpy(out_lines, lines, sizeof lines);
+  if (!fits) {
+    gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT,
+                  "input %lld: expected one number or %lld, one for each %s", (long long)input,
+                  (long long)wanted, is_left ? "row" : "column");
+    return out;
+  }
+  ops_strides_contiguous(type->rank, type->dims, strides);
+  out.line = type->rank == 1 ? 1 : type->dims[along] == 1 ? 0 : strides[along];
+  if (type->rank > 2)
+    ops_broadcast_strides(type->rank - 2, type->dims, strides, rank, batch, out.lines);
+  return out;
 }
 
 static int32_t need_one(gpu_plan *plan, int64_t input) {
@@ -300,43 +304,20 @@ static int32_t need_one(gpu_plan *plan, int64_t input) {
   return plan->status == OPS_OK;
 }
 
-// Scale and zero point of a factor share their distances: one of both may be a single number,
-// which the kernel reads as often as it is asked to, so both must have one form.
-static void read_parameters(gpu_plan *plan, const form *f, int32_t rank, const int64_t *batch,
-                            gpu_quantised *q) {
-  int64_t line[4] = {0}, lines[4][kGpuMaxBatch] = {{0}};
-  const int64_t inputs[] = {f->a_zero, f->a_scale, f->b_zero, f->b_scale};
-  for (int i = 0; i < 4; ++i)
-    read_parameter(plan, inputs[i], i < 2 ? f->a : f->b, rank, batch, &line[i], lines[i]);
-  for (int i = 0; i < 4; i += 2)
-    if (type_of(plan, inputs[i]) && type_of(plan, inputs[i + 1]) &&
-        (line[i] != line[i + 1] || memcmp(lines[i], lines[i + 1], sizeof lines[i]) != 0))
-      gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT,
-                    "inputs %lld and %lld: a scale and its zero point must have one shape",
-                    (long long)inputs[i + 1], (long long)inputs[i]);
-  q->a_line = line[0];
-  q->b_line = line[2];
-  memcpy(q->a_lines, lines[0], sizeof q->a_lines);
-  memcpy(q->b_lines, lines[2], sizeof q->b_lines);
-  need_one(plan, f->y_scale);
-  need_one(plan, f->y_zero);
-}
-
 static void plan_quantised(gpu_plan *plan, const form *f, int32_t type) {
   stack left, right;
   int64_t batch[OPS_MAX_RANK];
   int32_t rank;
   gpu_multiplication p;
-  gpu_quantised q = {.a_zero = input_operand(plan, f->a_zero).index,
-                     .b_zero = input_operand(plan, f->b_zero).index,
-                     .a_scale = f->a_scale,
-                     .b_scale = f->b_scale,
+  if (!read_stacks(plan, f->a, f->b, type, &left, &right, batch, &rank)) return;
+  gpu_quantised q = {.a_zero = read_parameter(plan, f->a_zero, f->a, rank, batch),
+                     .b_zero = read_parameter(plan, f->b_zero, f->b, rank, batch),
+                     .a_scale = read_parameter(plan, f->a_scale, f->a, rank, batch),
+                     .b_scale = read_parameter(plan, f->b_scale, f->b, rank, batch),
                      .y_scale = f->y_scale,
                      .y_zero = f->y_zero,
                      .b_zero_type = type_of(plan, f->b)->type};
-  if (!read_stacks(plan, f->a, f->b, type, &left, &right, batch, &rank)) return;
-  read_parameters(plan, f, rank, batch, &q);
-  if (plan->status == OPS_OK)
+  if (need_one(plan, f->y_scale) && need_one(plan, f->y_zero))
     multiply_stacks(plan, &left, &right, rank, batch, f->a, f->b, type, &q, &p);
 }
 

@@ -108,40 +108,23 @@ static void arg_geometry(gpu_step *step, const gpu_multiplication *p, int64_t sp
                          int64_t tiles_n, int64_t tiles_m) {
   const gpu_quantised *q = p->quantised;
   const int32_t slots = batch_slots(p);
-  int64_t values[26 + 7 * kGpuMaxBatch] = {p->m,
-                                           p->n,
-                                           p->k,
-                                           p->readable,
-                                           span,
-                                           tiles_n,
-                                           tiles_m,
-                                           p->a_row,
-                                           p->a_column,
-                                           p->b_row,
-                                           p->b_column,
-                                           p->c_row,
-                                           p->c_column,
-                                           p->y_row,
-                                           p->grid[0],
-                                           p->grid[1],
-                                           p->out[0],
-                                           p->out[1],
-                                           p->y_step[0],
-                                           p->y_step[1],
-                                           p->y_step[2],
-                                           q ? q->a_line : 0,
-                                           q ? q->b_line : 0};
-  const int64_t *const lists[] = {p->batch,
-                                  p->a_batch,
-                                  p->b_batch,
-                                  p->c_batch,
-                                  p->y_batch,
-                                  q ? q->a_lines : NULL,
-                                  q ? q->b_lines : NULL};
-  uint32_t count = 23;
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i)
-    for (int32_t d = 0; d < slots; ++d)
-      values[count++] = d >= p->batch_rank ? i == 0 : lists[i] ? lists[i][d] : 0;
+  const gpu_parameter none = {0};
+  const gpu_parameter *const parameters[] = {q ? &q->a_zero : &none, q ? &q->b_zero : &none,
+                                             q ? &q->a_scale : &none, q ? &q->b_scale : &none};
+  int64_t values[kGpuValueBytes / sizeof(int64_t)] = {
+      p->m,         p->n,         p->k,         p->readable, span,        tiles_n,
+      tiles_m,      p->a_row,     p->a_column,  p->b_row,    p->b_column, p->c_row,
+      p->c_column,  p->y_row,     p->grid[0],   p->grid[1],  p->out[0],   p->out[1],
+      p->y_step[0], p->y_step[1], p->y_step[2], p->y_first};
+  const int64_t *const lists[] = {p->a_batch, p->b_batch, p->c_batch, p->y_batch};
+  uint32_t count = 22;
+  for (int i = 0; i < 4; ++i) values[count++] = parameters[i]->line;
+  for (int32_t d = 0; d < slots; ++d) values[count++] = d < p->batch_rank ? p->batch[d] : 1;
+  for (int i = 0; i < 8; ++i)
+    for (int32_t d = 0; d < slots; ++d) {
+      const int64_t *list = i < 4 ? lists[i] : parameters[i - 4]->lines;
+      values[count++] = d < p->batch_rank ? list[d] : 0;
+    }
   gpu_arg_bytes(step, values, count * (uint32_t)sizeof *values);
 }
 
@@ -224,8 +207,9 @@ void gpu_multiply(gpu_plan *plan, const gpu_multiplication *p) {
   arg_table(step, p->a_table);
   arg_table(step, p->b_table);
   const gpu_quantised *q = p->quantised;
-  const int64_t parameters[] = {q ? q->a_zero : 0,  q ? q->b_zero : 0,  q ? q->a_scale : 0,
-                                q ? q->b_scale : 0, q ? q->y_scale : 0, q ? q->y_zero : 0};
+  const int64_t parameters[] = {q ? q->a_zero.input : 0,  q ? q->b_zero.input : 0,
+                                q ? q->a_scale.input : 0, q ? q->b_scale.input : 0,
+                                q ? q->y_scale : 0,       q ? q->y_zero : 0};
   const int32_t count = !q ? 0 : q->y_scale == kGpuNowhere ? 2 : 6;
   for (int32_t i = 0; i < count; ++i) gpu_arg_optional(step, parameters[i]);
   arg_geometry(step, p, span, tiles_n, tiles_m);

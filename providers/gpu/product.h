@@ -19,13 +19,18 @@ typedef struct gpu_operand {
   int32_t type;
 } gpu_operand;
 
-// Parameters of quantised factors and results, each an input: kGpuNowhere: absent.
+// Parameters of a quantised factor: an input with one number, one for each line of the factor
+// (row of A, column of B), or more of them along the batch.
+typedef struct gpu_parameter {
+  int64_t input;                // kGpuNowhere: absent
+  int64_t line;                 // distance from line to line, 0 for one number
+  int64_t lines[kGpuMaxBatch];  // along the batch
+} gpu_parameter;
+
 typedef struct gpu_quantised {
-  int64_t a_zero, b_zero;
-  int64_t a_scale, b_scale, y_scale, y_zero;  // y_scale absent: the result is the sum
-  int64_t a_line, b_line;                     // distance of parameters: 0 for one number
-  int64_t a_lines[kGpuMaxBatch], b_lines[kGpuMaxBatch];
-  int32_t b_zero_type;  // of an absent one, any type
+  gpu_parameter a_zero, b_zero, a_scale, b_scale;
+  int64_t y_scale, y_zero;  // one number each; y_scale absent: the result is the sum
+  int32_t b_zero_type;      // of an absent one, any type
 } gpu_quantised;
 
 // All distances are in elements.
@@ -38,6 +43,7 @@ typedef struct gpu_multiplication {
   // The grid of columns, innermost axis first: `grid` places of a row and rows of a plane, of
   // which the first `out` are results, and the distances of these in Y.
   int64_t grid[2], out[2], y_step[3];
+  int64_t y_first;  // where the first result lies in Y
   int32_t batch_rank;
   int64_t batch[kGpuMaxBatch];  // and distances along it
   int64_t a_batch[kGpuMaxBatch], b_batch[kGpuMaxBatch], c_batch[kGpuMaxBatch];

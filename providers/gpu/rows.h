@@ -5,9 +5,11 @@
 #include "definitions.h"
 #include "elementwise_rows.h"
 #include "product_rows.h"
+#include "conv_rows.h"
 
 static const ops_kernel_def kKernels[] = {
     GPU_ELEMENTWISE_ROWS,
     GPU_PRODUCT_ROWS,
+    GPU_CONV_ROWS,
 };
 // clang-format on

@@ -59,10 +59,11 @@ typedef struct geometry_t {
   long a_row, a_column, b_row, b_column, c_row, c_column, y_row;
   long grid[2], out[2];  // innermost first: places of a row, rows of a plane; those wanted
   long y_step[3];        // innermost first
-  long a_line, b_line;   // of parameters of a row of A, of a column of B
-  long size[RANK];       // of the batch, and each tensor's distances along it
+  long y_first;          // where the first result lies
+  long az_line, bz_line, as_line, bs_line;  // zero points and scales, by row of A, column of B
+  long size[RANK];  // of the batch, and each tensor's distances along it
   long a[RANK], b[RANK], c[RANK], y[RANK];
-  long a_lines[RANK], b_lines[RANK];
+  long az[RANK], bz[RANK], as[RANK], bs[RANK];
 } geometry_t;
 
 #if REAL
@@ -112,9 +113,9 @@ KERNEL void product(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(y), BUFFER(a_table),
   rest /= g.tiles_n;
   const long m0 = rest % g.tiles_m * BM;
   rest /= g.tiles_m;
-  long a_at = 0, b_at = 0, c_at = 0, y_at = 0;
+  long a_at = 0, b_at = 0, c_at = 0, y_at = g.y_first;
 #if QUANTISED
-  long a_lines = 0, b_lines = 0;
+  long az_at = 0, bz_at = 0, as_at = 0, bs_at = 0;
 #endif
   for (int d = RANK - 1; d >= 0; --d) {
     const long i = rest % g.size[d];
@@ -124,8 +125,10 @@ KERNEL void product(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(y), BUFFER(a_table),
     c_at += i * g.c[d];
     y_at += i * g.y[d];
 #if QUANTISED
-    a_lines += i * g.a_lines[d];
-    b_lines += i * g.b_lines[d];
+    az_at += i * g.az[d];
+    bz_at += i * g.bz[d];
+    as_at += i * g.as[d];
+    bs_at += i * g.bs[d];
 #endif
   }
   const GLOBAL STORAGE(TA) *pa = ELEMENTS(TA, a) + a_at;
@@ -135,21 +138,23 @@ KERNEL void product(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(y), BUFFER(a_table),
   const GLOBAL long *ta = a_table_base ? ELEMENTS(int64, a_table) : 0;
   const GLOBAL long *tb = b_table_base ? ELEMENTS(int64, b_table) : 0;
 #if QUANTISED
-  const GLOBAL STORAGE(TA) *za = a_zero_base ? ELEMENTS(TA, a_zero) + a_lines : 0;
-  const GLOBAL STORAGE(TBZ) *zb = b_zero_base ? ELEMENTS(TBZ, b_zero) + b_lines : 0;
+  const GLOBAL STORAGE(TA) *za = a_zero_base ? ELEMENTS(TA, a_zero) + az_at : 0;
+  const GLOBAL STORAGE(TBZ) *zb = b_zero_base ? ELEMENTS(TBZ, b_zero) + bz_at : 0;
 #endif
-#if QUANTISED == 2
-  const GLOBAL float *sa = ELEMENTS(float, a_scale) + a_lines;
-  const GLOBAL float *sb = ELEMENTS(float, b_scale) + b_lines;
+#if QUANTISED == 1
+  (void)as_at, (void)bs_at;
+#elif QUANTISED == 2
+  const GLOBAL float *sa = ELEMENTS(float, a_scale) + as_at;
+  const GLOBAL float *sb = ELEMENTS(float, b_scale) + bs_at;
   const real_t by = ELEMENTS(float, y_scale)[0];
   const int zero = (int)LOAD(TY, ELEMENTS(TY, y_zero), 0);
 #endif
 #define A_PLACE(k_) (A_UNIT ? (k_) : ta ? ta[k_] : (k_)*g.a_column)
 #define B_PLACE(k_) (tb ? tb[k_] : (k_)*g.b_row)
 #define A_AT(row_, k_) \
-  LESS_ZERO(TA, LOAD(TA, pa, (row_)*g.a_row + A_PLACE(k_)), za, (row_)*g.a_line)
+  LESS_ZERO(TA, LOAD(TA, pa, (row_)*g.a_row + A_PLACE(k_)), za, (row_)*g.az_line)
 #define B_AT(k_, column_) \
-  LESS_ZERO(TBZ, LOAD(TB, pb, B_PLACE(k_) + (column_)*g.b_column), zb, (column_)*g.b_line)
+  LESS_ZERO(TBZ, LOAD(TB, pb, B_PLACE(k_) + (column_)*g.b_column), zb, (column_)*g.bz_line)
 
   const long last_n = first_n + g.span * BN < g.n ? first_n + g.span * BN : g.n;
   for (long n0 = first_n; n0 < last_n; n0 += BN) {
@@ -235,7 +240,7 @@ KERNEL void product(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(y), BUFFER(a_table),
 #else
             const ACC factor =
                 LESS_ZERO(TA, LOAD(TA, rows[i], A_PLACE(k0 + k)), za,
-                          (row + i < g.m ? row + i : g.m - 1) * g.a_line);
+                          (row + i < g.m ? row + i : g.m - 1) * g.az_line);
 #endif
             UNROLL for (int j = 0; j < NV; ++j) LANES_ADD(acc[i * NV + j], factor, terms[j]);
           }
@@ -284,7 +289,7 @@ KERNEL void product(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(y), BUFFER(a_table),
 #if QUANTISED == 2
               if (pc) v += (ACC)LOAD(TC, pc, (row + i) * g.c_row + (column + l) * g.c_column);
               py[at] = quantise(
-                  v, (real_t)sa[(row + i) * g.a_line] * (real_t)sb[(column + l) * g.b_line], by,
+                  v, (real_t)sa[(row + i) * g.as_line] * (real_t)sb[(column + l) * g.bs_line], by,
                   zero);
 #else
               v *= SCALAR(alpha);

@@ -204,9 +204,9 @@ KERNEL void product(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(y), BUFFER(a_table),
         if (row >= g.m) break;
         lanes_t acc[TM * NV];
 #if !STAGE_A
-        const GLOBAL STORAGE(TA) *rows[TM];
-        UNROLL for (int i = 0; i < TM; ++i)
-          rows[i] = pa + (row + i < g.m ? row + i : g.m - 1) * g.a_row;
+        const GLOBAL STORAGE(TA) * rows[TM];
+        UNROLL for (int i = 0; i < TM; ++i) rows[i] =
+            pa + (row + i < g.m ? row + i : g.m - 1) * g.a_row;
 #endif
         if (k0 == 0) {
           UNROLL for (int i = 0; i < TM * NV; ++i) LANES_ZERO(acc[i]);
@@ -217,7 +217,7 @@ KERNEL void product(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(y), BUFFER(a_table),
           lanes_t terms[NV];
 #if STAGE_B
           UNROLL for (int j = 0; j < NV; ++j)
-            LANES_LOAD(terms[j], staged_b + k * BN + item_n * TN + j * LANES);
+              LANES_LOAD(terms[j], staged_b + k * BN + item_n * TN + j * LANES);
 #else
 #if NATIVE_B && !QUANTISED
           if (is_whole) {
@@ -238,9 +238,8 @@ KERNEL void product(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(y), BUFFER(a_table),
 #if STAGE_A
             const ACC factor = staged_a[k * BM + offset + i];
 #else
-            const ACC factor =
-                LESS_ZERO(TA, LOAD(TA, rows[i], A_PLACE(k0 + k)), za,
-                          (row + i < g.m ? row + i : g.m - 1) * g.az_line);
+            const ACC factor = LESS_ZERO(TA, LOAD(TA, rows[i], A_PLACE(k0 + k)), za,
+                                         (row + i < g.m ? row + i : g.m - 1) * g.az_line);
 #endif
             UNROLL for (int j = 0; j < NV; ++j) LANES_ADD(acc[i * NV + j], factor, terms[j]);
           }
@@ -289,8 +288,8 @@ KERNEL void product(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(y), BUFFER(a_table),
 #if QUANTISED == 2
               if (pc) v += (ACC)LOAD(TC, pc, (row + i) * g.c_row + (column + l) * g.c_column);
               py[at] = quantise(
-                  v, (real_t)sa[(row + i) * g.as_line] * (real_t)sb[(column + l) * g.bs_line], by,
-                  zero);
+                  v, (real_t)sa[(row + i) * g.as_line] * (real_t)sb[(column + l) * g.bs_line],
+                  by, zero);
 #else
               v *= SCALAR(alpha);
               if (pc)

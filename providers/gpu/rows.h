@@ -6,10 +6,12 @@
 #include "elementwise_rows.h"
 #include "product_rows.h"
 #include "conv_rows.h"
+#include "quantize_rows.h"
 
 static const ops_kernel_def kKernels[] = {
     GPU_ELEMENTWISE_ROWS,
     GPU_PRODUCT_ROWS,
     GPU_CONV_ROWS,
+    GPU_QUANTIZE_ROWS,
 };
 // clang-format on

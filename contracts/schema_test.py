@@ -54,6 +54,8 @@ cases:
   fills: [uniform]
   rows:
     - {id: two, inputs: {inputs: [[2, 5], [2, 3]]}, attributes: {axis: 1}}
+  errors:
+    - {id: no_axis, set: {axis: absent}}
 """
 OLD = """contract: 1
 op: Dropout

@@ -4,6 +4,7 @@
 // valid node, and that every broken constraint is really broken.
 #include <ops_support/error.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "contract/binding.h"
@@ -150,6 +151,24 @@ static int32_t check_error_case(const oc_reader *reader, const oc_error_case *it
                  "`broken_by` does not break it, the check still holds");
 }
 
+// That a provider refuses a node without it is a promise of the contract like any other.
+static int32_t check_required(const oc_reader *reader) {
+  const oc_contract *c = reader->contract;
+  for (size_t a = 0; a < c->attribute_count; ++a) {
+    bool left_out = !c->attributes[a].required;
+    for (size_t i = 0; i < c->error_count && !left_out; ++i)
+      left_out = c->errors[i].attributes[a].kind == OC_VALUE_ABSENT;
+    if (left_out) continue;
+    char text[160];
+    snprintf(text, sizeof text,
+             "it is required, but no error case leaves it out; add to `errors` "
+             "{id: no_%.32s, set: {%.32s: absent}}",
+             c->attributes[a].name, c->attributes[a].name);
+    return fail_at(reader, c->attributes[a].at, "attribute", c->attributes[a].name, text);
+  }
+  return OPS_OK;
+}
+
 static int32_t check_versions(const oc_reader *reader, const oc_yaml_node *document) {
   const oc_contract *c = reader->contract;
   if (c->since >= 1 && c->until >= c->since) return OPS_OK;
@@ -171,5 +190,5 @@ int32_t oc_check_contract(const oc_reader *reader, const oc_yaml_node *document)
   for (size_t i = 0; i < c->error_count; ++i) {
     OPS_RETURN_IF_ERROR(check_error_case(reader, &c->errors[i], &s));
   }
-  return OPS_OK;
+  return check_required(reader);
 }

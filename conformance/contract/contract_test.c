@@ -221,6 +221,7 @@ static const bad_row bad_rows[] = {
      "did you mean \"input\""},
     {12, "  attributes: {axis: {type: int, default: 1.5}}", "12:43", "is an int"},
     {12, "  attributes: {axis: {type: integer}}", "12:29", "there are: int, float"},
+    {12, "  attributes: {axis: {type: int, required: true}}", "12:16", "leaves it out"},
     {12, "  attributes: {input: {type: int}}", "12:16", "taken by a tensor"},
     {13, "  let: {n: \"dim(input, axis\"}", "13:28", "expected , or )"},
     {13, "  let: {n: \"m + 1\", m: \"2\"}", "13:13", "unknown name \"m\""},

@@ -51,6 +51,7 @@ static int32_t prepare(ref_prepare *p) {
   RETURN_IF_ERROR(ref_need_one(p, Y_SCALE));
   RETURN_IF_ERROR(ref_need_one(p, Y_ZERO));
   RETURN_IF_ERROR(ref_same_shape(p, 0, FIRST));
+  if (!ref_attr(p->kernel, "axis")) return ref_refuse(p, "the attribute 'axis' is required");
   RETURN_IF_ERROR(
       ref_axis(p, ref_attr_int(p->kernel, "axis", 0), p->outputs[0].rank, &s->axis));
   p->outputs[0].dims[s->axis] = 0;

@@ -183,6 +183,7 @@ int32_t oc_check_contract(const oc_reader *reader, const oc_yaml_node *document)
   OPS_RETURN_IF_ERROR(check_versions(reader, document));
   OPS_RETURN_IF_ERROR(check_tolerance(reader, document));
   inherit_tolerances(&c->precision);
+  OPS_RETURN_IF_ERROR(check_required(reader));
   OPS_RETURN_IF_ERROR(make_scratch(reader, &s));
   for (size_t i = 0; i < c->row_count; ++i) {
     OPS_RETURN_IF_ERROR(check_row(reader, &c->rows[i], &s));
@@ -190,5 +191,5 @@ int32_t oc_check_contract(const oc_reader *reader, const oc_yaml_node *document)
   for (size_t i = 0; i < c->error_count; ++i) {
     OPS_RETURN_IF_ERROR(check_error_case(reader, &c->errors[i], &s));
   }
-  return check_required(reader);
+  return OPS_OK;
 }

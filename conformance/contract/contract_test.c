@@ -221,7 +221,6 @@ static const bad_row bad_rows[] = {
      "did you mean \"input\""},
     {12, "  attributes: {axis: {type: int, default: 1.5}}", "12:43", "is an int"},
     {12, "  attributes: {axis: {type: integer}}", "12:29", "there are: int, float"},
-    {12, "  attributes: {axis: {type: int, required: true}}", "12:16", "leaves it out"},
     {12, "  attributes: {input: {type: int}}", "12:16", "taken by a tensor"},
     {13, "  let: {n: \"dim(input, axis\"}", "13:28", "expected , or )"},
     {13, "  let: {n: \"m + 1\", m: \"2\"}", "13:13", "unknown name \"m\""},
@@ -295,6 +294,24 @@ static void refuses_bad_contracts(void **state) {
     }
   }
   assert_int_equal(wrong, 0);
+}
+
+static void required_attributes_are_left_out(void **state) {
+  (void)state;
+  char *text = text_with(12,
+                         "  attributes: {axis: {type: int, required: true, range: "
+                         "\"[-rank(input), rank(input))\"}}");
+  char *absent = strstr(text, ", absent]");
+  assert_non_null(absent);
+  memcpy(absent, "]        ", 9);
+  *strstr(text, "    - {inputs: {input: [2, 2]}") = '#';  // the row without attributes
+  oc_contracts *contracts = NULL;
+  ops_error error = OPS_ERROR_INIT;
+  const int32_t status = oc_contracts_parse("t.yaml", text, strlen(text), &contracts, &error);
+  free(text);
+  assert_int_equal(status, OPS_ERROR_INVALID_MODEL);
+  assert_non_null(strstr(error.message, "t.yaml:12:22: attribute \"axis\""));
+  assert_non_null(strstr(error.message, "{id: no_axis, set: {axis: absent}}"));
 }
 
 static void documents_are_versions(void **state) {
@@ -546,6 +563,7 @@ int main(void) {
       cmocka_unit_test(binds_rows_and_errors),
       cmocka_unit_test(variadic_inputs_repeat_together),
       cmocka_unit_test(refuses_bad_contracts),
+      cmocka_unit_test(required_attributes_are_left_out),
       cmocka_unit_test(documents_are_versions),
       cmocka_unit_test(rows_carry_what_they_say),
       cmocka_unit_test(survives_lack_of_memory),

@@ -64,6 +64,7 @@ bool oc_check_alignment(oc_trial *trial);
 bool oc_check_strides(oc_trial *trial);
 bool oc_check_state(oc_trial *trial);
 bool oc_check_unknown_shapes(oc_trial *trial);
+bool oc_check_two_shapes(oc_trial *trial);
 bool oc_check_constants(oc_trial *trial);
 bool oc_check_precision(oc_trial *trial);
 bool oc_check_order(oc_trial *trial);
@@ -102,6 +103,7 @@ bool oc_check_environment(oc_trial *trial);
 #define OC_CHECK_STRIDES "strides"
 #define OC_CHECK_STATE "state"
 #define OC_CHECK_UNKNOWN_SHAPES "unknown_shapes"
+#define OC_CHECK_TWO_SHAPES "two_shapes"
 #define OC_CHECK_CONSTANTS "constants"
 #define OC_CHECK_PRECISION "precision"
 #define OC_CHECK_ORDER "order"

@@ -146,6 +146,44 @@ bool oc_side_draw(oc_side *side, bool *out_differ) {
   return oc_side_expect(side);
 }
 
+// Puts the contents of the trial's constants in place of those drawn.
+static int32_t keep_constants(const oc_trial *trial, oc_inputs *inputs, ops_error *error) {
+  for (size_t i = 0; i < inputs->count; ++i) {
+    if (!(trial->constants >> i & 1) || !inputs->items[i].present) continue;
+    oc_array_finish(&inputs->items[i]);
+    OPS_RETURN_IF_ERROR(oc_array_copy(&inputs->items[i], &trial->inputs.items[i], error));
+  }
+  return OPS_OK;
+}
+
+bool oc_side_take(oc_side *side, const oc_case *other, bool *out_taken) {
+  ops_error error = OPS_ERROR_INIT;
+  oc_inputs inputs;
+  oc_expected expected = {0};
+  oc_bench *bench = side->trial->bench;
+  oc_case *item = malloc(sizeof *item);
+  *out_taken = false;
+  if (!item) return untrusted(side, &error);
+  *item = *other;
+  if (oc_decided_inputs(&inputs, bench, item, &error) != OPS_OK) {
+    free(item);
+    return true;
+  }
+  int32_t status = keep_constants(side->trial, &inputs, &error);
+  if (status == OPS_OK) status = oc_expected_init(&expected, bench, item, &inputs, &error);
+  oc_beacon_phase(bench->beacon, OC_PHASE_EXECUTE);
+  if (status != OPS_OK) {
+    oc_expected_finish(&expected);
+    oc_inputs_finish(&inputs);
+    free(item);
+    return true;
+  }
+  adopt(side, &inputs, item);
+  side->own.expected = expected;
+  *out_taken = true;
+  return true;
+}
+
 // ---- The kernel -----------------------------------------------------------------------------
 
 bool oc_side_fail(oc_side *side, const char *step, int32_t status, const ops_error *error) {

@@ -26,6 +26,10 @@ void oc_side_destroy(oc_side *side);  // accepts NULL
 // *out_differ false: there are none that differ, and nothing was changed.
 bool oc_side_draw(oc_side *side, bool *out_differ);
 
+// Another case of the same node: its shapes and contents, but for constants, whose contents
+// stay the trial's. *out_taken false: the oracle has no answer, and nothing was changed.
+bool oc_side_take(oc_side *side, const oc_case *other, bool *out_taken);
+
 // Inputs of its own with the trial's contents, to be changed before oc_side_expect, which asks
 // the oracle about them.
 bool oc_side_copy(oc_side *side);

@@ -51,6 +51,7 @@ static const run_row kRuns[OC_RUN_COUNT] = {
     [OC_RUN_FLIGHT] = {.name = "stream destroyed in flight"},
     [OC_RUN_REPLAY] = {.name = "replay of a capture"},
     [OC_RUN_UNKNOWN] = {.name = "dimensions unknown when claimed"},
+    [OC_RUN_TWO_SHAPES] = {.name = "prepared for another shape too"},
     [OC_RUN_RELEASED] = {.name = "constants taken away"},
     [OC_RUN_STRICT] = {.name = "float32 accumulation required"},
     [OC_RUN_SCARCE] = {.name = "after failed allocations"},

@@ -60,6 +60,7 @@ typedef enum oc_run_kind {
   OC_RUN_FLIGHT,
   OC_RUN_REPLAY,
   OC_RUN_UNKNOWN,
+  OC_RUN_TWO_SHAPES,
   OC_RUN_RELEASED,
   OC_RUN_STRICT,
   OC_RUN_SCARCE,

@@ -373,6 +373,12 @@
   X(unknown_shapes_refused, "Softmax", "unknown_shapes", "FAIL", \
     "a claimed node without dimensions cannot be created", \
     "") \
+  X(last_plan_only, "Softmax", "two_shapes", "FAIL", \
+    "the plan that was prepared last serves every prepared object that it fits into", \
+    "") \
+  X(last_shape_only, "Relu", "two_shapes", "FAIL", \
+    "no more elements are computed than the shape prepared last has", \
+    "") \
   X(wrong_status, "Softmax", "error_path", "FAIL", \
     "bad attributes end with INTERNAL", \
     "") \

@@ -135,6 +135,7 @@ struct ops_kernel {
   const ops_kernel_def *def;
   const faulty_op *op;
   faulty_attributes attributes;
+  ops_prepared *last;  // faults last_…_only: prepared last, of those that live
   void *kept;  // memory of the host: fault leak_of_host_memory, control host_allocations
 };
 

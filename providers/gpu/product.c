@@ -259,6 +259,7 @@ void gpu_multiply_finish(gpu_plan *plan, const gpu_multiplication *p) {
   const tiles *t = &kParallel[kThin];
   if (p->alpha == 1 && p->c.index == kGpuNowhere) return;
   gpu_step *step = gpu_plan_step(plan, &gpu_product_source, "finish");
+  gpu_define(step, "FINISH", "1");
   define_types(step, p, &sum);
   define_tiles(step, p, &sum, t, t->lanes);
   gpu_arg_operand(step, &p->c);

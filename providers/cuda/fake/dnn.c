@@ -5,6 +5,8 @@
 //   FAKE_DNN_NONE=1   every algorithm gives other bits each time
 #include <cuda.h>
 #include <cudnn.h>
+#include <ops_support/half.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,9 +145,38 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
 typedef struct job {
   tensor x, w, y;
   window window;
-  const float *from, *weights;
-  float *to;
+  const void *from, *weights;
+  void *to;
 } job;
+
+static double load(cudnnDataType_t type, const void *from, long at) {
+  switch ((int)type) {
+    case CUDNN_DATA_DOUBLE:
+      return ((const double *)from)[at];
+    case CUDNN_DATA_HALF:
+      return (double)ops_half_to_float(((const uint16_t *)from)[at]);
+    case CUDNN_DATA_BFLOAT16:
+      return (double)ops_bfloat16_to_float(((const uint16_t *)from)[at]);
+    default:
+      return (double)((const float *)from)[at];
+  }
+}
+
+static void store(cudnnDataType_t type, void *to, long at, double value) {
+  switch ((int)type) {
+    case CUDNN_DATA_DOUBLE:
+      ((double *)to)[at] = value;
+      break;
+    case CUDNN_DATA_HALF:
+      ((uint16_t *)to)[at] = ops_half_from_float((float)value);
+      break;
+    case CUDNN_DATA_BFLOAT16:
+      ((uint16_t *)to)[at] = ops_bfloat16_from_float((float)value);
+      break;
+    default:
+      ((float *)to)[at] = (float)value;
+  }
+}
 
 // The element of `x` that tap `tap` of output place `place` reads; -1: padding.
 static long source(const job *j, const int *place, const int *tap, int image, int channel) {
@@ -187,10 +218,10 @@ static void run(void *data) {
         unravel(t, &j->w, tap);
         const long at = source(j, place, tap, image, filter / filters * channels + c);
         if (at >= 0)
-          sum += (double)j->from[at] *
-                 (double)j->weights[((long)filter * channels + c) * taps + t];
+          sum += load(j->x.type, j->from, at) *
+                 load(j->w.type, j->weights, ((long)filter * channels + c) * taps + t);
       }
-    j->to[o] = (float)sum;
+    store(j->y.type, j->to, o, sum);
   }
 }
 
@@ -208,11 +239,13 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
                  from,
                  weights,
                  to};
-  if (*(const float *)alpha != 1 || *(const float *)beta != 0 ||
+  const int is_double = j.y.type == CUDNN_DATA_DOUBLE;
+  const double scale = is_double ? *(const double *)alpha : (double)*(const float *)alpha;
+  const double keep = is_double ? *(const double *)beta : (double)*(const float *)beta;
+  if (scale != 1 || keep != 0 || j.x.type != j.y.type || j.w.type != j.y.type ||
       j.x.dims[1] != j.w.dims[1] * j.window.group || (workspace_size && !workspace) ||
       algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD)
     return CUDNN_STATUS_BAD_PARAM;
-  if (j.x.type != CUDNN_DATA_FLOAT) return CUDNN_STATUS_NOT_SUPPORTED;
   return fake_enqueue((CUstream)handle->stream, run, &j, sizeof j) == CUDA_SUCCESS
              ? CUDNN_STATUS_SUCCESS
              : CUDNN_STATUS_EXECUTION_FAILED;

@@ -25,6 +25,13 @@
 #endif
 
 #define UNROLL _Pragma("unroll")
+// Where arrays of an item must become registers; on a processor they need not, and the text to
+// compile stays short.
+#if ITEMS == 1
+#define ON_CHIP _Pragma("unroll 1")
+#else
+#define ON_CHIP UNROLL
+#endif
 #if GPU_CUDA
 typedef struct lanes_t {
   ACC x[LANES];
@@ -225,14 +232,14 @@ KERNEL void product(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(y), BUFFER(a_table),
             UNROLL for (int j = 0; j < NV; ++j) LANES_LOAD(terms[j], from + j * LANES);
           } else
 #endif
-            UNROLL for (int j = 0; j < NV; ++j) {
-              ACC single[LANES];
-              for (int l = 0; l < LANES; ++l) {
-                const long n = column + j * LANES + l;
-                single[l] = n < g.n ? B_AT(k0 + k, n) : (ACC)0;
-              }
-              LANES_LOAD(terms[j], single);
+          {
+            ACC single[TN];
+            ON_CHIP for (int l = 0; l < TN; ++l) {
+              const long n = column + l;
+              single[l] = n < g.n ? B_AT(k0 + k, n) : (ACC)0;
             }
+            UNROLL for (int j = 0; j < NV; ++j) LANES_LOAD(terms[j], single + j * LANES);
+          }
 #endif
           UNROLL for (int i = 0; i < TM; ++i) {
 #if STAGE_A
@@ -276,12 +283,9 @@ KERNEL void product(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(y), BUFFER(a_table),
 #endif
         ACC single[TM * TN];
         UNROLL for (int i = 0; i < TM * NV; ++i) LANES_STORE(acc[i], single + i * LANES);
-#if GPU_CUDA
-        UNROLL
-#endif
-        for (int l = 0; l < TN; ++l) {
+        ON_CHIP for (int l = 0; l < TN; ++l) {
           if (column + l < g.n && place_w < g.out[0] && place_h < g.out[1]) {
-            UNROLL for (int i = 0; i < TM; ++i) {
+            ON_CHIP for (int i = 0; i < TM; ++i) {
               if (row + i >= g.m) break;
               const long at = (row + i) * g.y_row + place + place_w * g.y_step[0];
               ACC v = single[i * TN + l];
@@ -316,7 +320,7 @@ KERNEL void product(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(y), BUFFER(a_table),
 }
 
 // y = alpha y + beta c, behind the product of a library.
-#if REAL && !QUANTISED
+#ifdef FINISH
 KERNEL void finish(BUFFER(c), BUFFER(y), geometry_t g, float alpha, float beta) {
   const long i = GLOBAL_X(), n = i % g.n, m = i / g.n % g.m;
   long rest = i / g.n / g.m;

@@ -45,6 +45,8 @@
 #define OUTPUTS(...) LIST(output, output_count, ops_arg_def, __VA_ARGS__)
 #define MAY_ALIAS(input_) \
   { sizeof(ops_alias_def), (input_), 0, OPS_ALIAS_MAY, 0 }
+#define VIEW_OF(input_) \
+  { sizeof(ops_alias_def), (input_), 0, OPS_ALIAS_MAY | OPS_ALIAS_VIEW, 0 }
 #define IN_PLACE(...)                                                                  \
   .aliases = (const ops_alias_def[]){__VA_ARGS__},                                     \
   .alias_count = sizeof((const ops_alias_def[]){__VA_ARGS__}) / sizeof(ops_alias_def), \

@@ -42,8 +42,10 @@
       UNARY("Softsign", Softsign, 1, 0, FLOATS), UNARY("Mish", Mish, 18, 0, FLOATS),           \
       UNARY("Swish", Swish, 24, 0, FLOATS), UNARY("Gelu", Gelu, 20, 0, FLOATS),                \
       UNARY("Not", Not, 1, 0, BOOL), UNARY("BitwiseNot", BitwiseNot, 18, 0, INTEGERS),         \
-      UNARY("Identity", Identity, 1, 0, MOVED), UNARY("Clip", ClipOld, 6, 10, FLOATS),         \
-      TEST("IsNaN", IsNaN, 9, 0, FLOATS), TEST("IsInf", IsInf, 10, 0, FLOATS),                 \
+      ELEMENTWISE("Identity", 1, 0, Identity, INPUTS(IN("X", MOVED)), OUTPUTS(IN("Y", MOVED)), \
+                  IN_PLACE(VIEW_OF(0))),                                                       \
+      UNARY("Clip", ClipOld, 6, 10, FLOATS), TEST("IsNaN", IsNaN, 9, 0, FLOATS),               \
+      TEST("IsInf", IsInf, 10, 0, FLOATS),                                                     \
       ELEMENTWISE("Cast", 6, 0, Cast, INPUTS(ARG("input", "T1", NUMBERS | BOOL, 0)),           \
                   OUTPUTS(ARG("output", "T2", NUMBERS | BOOL, 0))),                            \
       BINARY("Add", Add, 7, 0, NUMBERS), BINARY("Sub", Sub, 7, 0, NUMBERS),                    \

@@ -4,12 +4,14 @@
 // clang-format off
 #include "definitions.h"
 #include "elementwise_rows.h"
+#include "move_rows.h"
 #include "product_rows.h"
 #include "conv_rows.h"
 #include "quantize_rows.h"
 
 static const ops_kernel_def kKernels[] = {
     GPU_ELEMENTWISE_ROWS,
+    GPU_MOVE_ROWS,
     GPU_PRODUCT_ROWS,
     GPU_CONV_ROWS,
     GPU_QUANTIZE_ROWS,

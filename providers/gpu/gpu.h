@@ -258,6 +258,7 @@ void gpu_define_type(gpu_step *step, const char *name, int32_t type);  // its AB
 // A tensor is two parameters, BUFFER(name) of the dialect. An absent input is a null pointer.
 void gpu_arg_input(gpu_step *step, uint64_t index);
 void gpu_arg_output(gpu_step *step, uint64_t index);
+void gpu_arg_absent(gpu_step *step);  // a tensor that is not there: a null pointer
 void gpu_arg_workspace(gpu_step *step, uint64_t offset);
 void gpu_arg_constant(gpu_step *step, uint64_t index);
 void gpu_arg_bytes(gpu_step *step, const void *value, uint32_t size);

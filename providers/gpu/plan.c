@@ -171,6 +171,10 @@ void gpu_arg_output(gpu_step *step, uint64_t index) {
   add_slot(step, (gpu_slot){.kind = kGpuSlotOutput, .index = index});
 }
 
+void gpu_arg_absent(gpu_step *step) {
+  gpu_arg_input(step, UINT64_MAX);
+}
+
 void gpu_arg_workspace(gpu_step *step, uint64_t offset) {
   add_slot(step, (gpu_slot){.kind = kGpuSlotWorkspace, .offset = offset});
 }

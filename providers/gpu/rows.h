@@ -5,6 +5,11 @@
 #include "definitions.h"
 #include "elementwise_rows.h"
 #include "move_rows.h"
+#include "channels_rows.h"
+#include "normalize_rows.h"
+#include "pool_rows.h"
+#include "reduce_rows.h"
+#include "softmax_rows.h"
 #include "product_rows.h"
 #include "conv_rows.h"
 #include "quantize_rows.h"
@@ -12,6 +17,11 @@
 static const ops_kernel_def kKernels[] = {
     GPU_ELEMENTWISE_ROWS,
     GPU_MOVE_ROWS,
+    GPU_REDUCE_ROWS,
+    GPU_SOFTMAX_ROWS,
+    GPU_NORMALIZE_ROWS,
+    GPU_CHANNELS_ROWS,
+    GPU_POOL_ROWS,
     GPU_PRODUCT_ROWS,
     GPU_CONV_ROWS,
     GPU_QUANTIZE_ROWS,

@@ -2,7 +2,9 @@
 //
 // Compiled programs on disk, one file each, named by the key. A file is written under a name of
 // its own and then renamed, so that readers see all of it or nothing, however many processes
-// write at once; its header tells a damaged one.
+// write at once; its header tells a damaged one. What a process that was killed left unfinished
+// is removed by a later one.
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -10,11 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "gpu.h"
 
-enum { kSumBytes = 32, kMaxBinary = 1 << 28 };
+enum { kSumBytes = 32, kMaxBinary = 1 << 28, kStaleSeconds = 3600 };
 
 typedef struct header {
   char magic[8];
@@ -24,12 +27,12 @@ typedef struct header {
 } header;
 
 static const char kMagic[8] = "opsprg1";
+static const char kUnfinished[] = ".part";
 
 struct gpu_files {
   const ops_instance *instance;
   char *folder;
   atomic_int complained;
-  atomic_uint written;
 };
 
 void gpu_key(const char *const *parts, uint64_t count, uint8_t out_key[kGpuKeyBytes]) {
@@ -62,6 +65,25 @@ static int make_folders(char *path) {
   return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
+static int is_unfinished(const char *name) {
+  const size_t size = strlen(name), tail = sizeof kUnfinished - 1;
+  return size > tail && strcmp(name + size - tail, kUnfinished) == 0;
+}
+
+// A file is written within moments: one that is an hour old has lost its writer.
+static void remove_stale(const char *folder) {
+  DIR *files = opendir(folder);
+  if (!files) return;
+  for (const struct dirent *file = readdir(files); file; file = readdir(files)) {
+    struct stat found;
+    if (is_unfinished(file->d_name) &&
+        fstatat(dirfd(files), file->d_name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+        time(NULL) - found.st_mtime > kStaleSeconds)
+      unlinkat(dirfd(files), file->d_name, 0);
+  }
+  closedir(files);
+}
+
 gpu_files *gpu_files_open(const ops_instance *instance, const char *folder) {
   if (sodium_init() < 0) return NULL;
   gpu_files *files = calloc(1, sizeof *files);
@@ -71,7 +93,10 @@ gpu_files *gpu_files_open(const ops_instance *instance, const char *folder) {
     return NULL;
   }
   files->instance = instance;
-  if (!make_folders(files->folder)) complain(files, "make the folder", folder, errno);
+  if (make_folders(files->folder))
+    remove_stale(files->folder);
+  else
+    complain(files, "make the folder", folder, errno);
   return files;
 }
 
@@ -149,8 +174,10 @@ void gpu_files_write(gpu_files *files, const uint8_t key[kGpuKeyBytes], const vo
   memcpy(head.magic, kMagic, sizeof kMagic);
   memcpy(head.key, key, kGpuKeyBytes);
   crypto_generichash(head.sum, sizeof head.sum, binary, size, NULL, 0);
-  const unsigned number = atomic_fetch_add(&files->written, 1);
-  if (!path || asprintf(&own, "%s.%ld.%u.part", path, (long)getpid(), number) < 0) {
+  uint64_t number;  // other processes may be on other machines: no count tells them apart
+  randombytes_buf(&number, sizeof number);
+  if (!path ||
+      asprintf(&own, "%s.%016llx%s", path, (unsigned long long)number, kUnfinished) < 0) {
     free(path);
     return;
   }

@@ -9,6 +9,7 @@
 #include "normalize_rows.h"
 #include "pool_rows.h"
 #include "reduce_rows.h"
+#include "resize_rows.h"
 #include "softmax_rows.h"
 #include "product_rows.h"
 #include "conv_rows.h"
@@ -22,6 +23,7 @@ static const ops_kernel_def kKernels[] = {
     GPU_NORMALIZE_ROWS,
     GPU_CHANNELS_ROWS,
     GPU_POOL_ROWS,
+    GPU_RESIZE_ROWS,
     GPU_PRODUCT_ROWS,
     GPU_CONV_ROWS,
     GPU_QUANTIZE_ROWS,

@@ -31,6 +31,7 @@ struct ops_instance {
   const ops_kernel_def *kernels;  // the provider's table
   uint64_t kernel_count;
   gpu_files *files;  // compiled programs on disk; NULL: none
+  int32_t fuses;     // 1: groups of nodes are claimed
   atomic_int open_devices;
 };
 

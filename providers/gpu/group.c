@@ -126,7 +126,8 @@ static int32_t group_claim(ops_device *device, const ops_graph *graph, ops_group
   for (uint64_t i = 0; i < count; ++i) {
     const ops_node *node = node_at(graph, i);
     d.groups[i] = OPS_GROUP_NONE;
-    if (node->output_count == 1 && ops_node_output(node, 0) && find_row(device, node))
+    if (device->instance->fuses && node->output_count == 1 && ops_node_output(node, 0) &&
+        find_row(device, node))
       place(&d, i, node);
   }
   write_claims(&d, claims, count, claim_stride);

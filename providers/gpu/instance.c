@@ -5,6 +5,7 @@
 #include <ops_support/node.h>
 #include <ops_support/provider.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,17 +23,42 @@ void gpu_log(const ops_instance *instance, int32_t severity, const char *format,
   instance->api->log(instance->host, severity, (ops_str){text, length});
 }
 
-static int32_t read_options(const ops_key_value *options, uint64_t count, ops_str *out_folder,
+typedef struct settings {
+  ops_str cache;  // a folder, "none", or empty: the usual one
+  ops_str fusion;
+} settings;
+
+typedef struct setting {
+  const char *key;
+  size_t offset;  // in settings
+} setting;
+
+static const setting kSettings[] = {{"cache", offsetof(settings, cache)},
+                                    {"fusion", offsetof(settings, fusion)}};
+
+static ops_str *find_setting(settings *all, ops_str key) {
+  for (size_t i = 0; i < sizeof kSettings / sizeof *kSettings; ++i)
+    if (ops_str_equal(key, kSettings[i].key))
+      return (ops_str *)((char *)all + kSettings[i].offset);
+  return NULL;
+}
+
+static int32_t read_options(const ops_key_value *options, uint64_t count, settings *out,
                             ops_error *error) {
+  *out = (settings){.fusion = OPS_STR("on")};
   for (uint64_t i = 0; i < count; ++i) {
-    if (!ops_str_equal(options[i].key, "cache"))
+    ops_str *setting = find_setting(out, options[i].key);
+    if (!setting)
       return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
-                           "option '%.*s': expected cache=FOLDER, for compiled programs, or "
-                           "cache=none",
+                           "option '%.*s': expected cache=FOLDER, for compiled programs, "
+                           "cache=none, fusion=on or fusion=off",
                            OPS_STR_FMT(options[i].key));
-    *out_folder = options[i].value;
+    *setting = options[i].value;
   }
-  return OPS_OK;
+  if (ops_str_equal(out->fusion, "on") || ops_str_equal(out->fusion, "off")) return OPS_OK;
+  return ops_error_set(error, OPS_ERROR_INVALID_ARGUMENT,
+                       "option fusion: expected on or off, found '%.*s'",
+                       OPS_STR_FMT(out->fusion));
 }
 
 // Where compiled programs are kept: as the option says, else as the XDG base directory
@@ -55,9 +81,9 @@ int32_t gpu_instance_create(const gpu_driver *driver, const ops_kernel_def *kern
                             uint64_t kernel_count, const ops_host_api *api, ops_host *host,
                             const ops_key_value *options, uint64_t option_count,
                             ops_instance **out_instance, ops_error *error) {
-  ops_str option = {NULL, 0};
+  settings chosen;
   OPS_RETURN_IF_ERROR(ops_table_check(api, sizeof *api, "host table", error));
-  OPS_RETURN_IF_ERROR(read_options(options, option_count, &option, error));
+  OPS_RETURN_IF_ERROR(read_options(options, option_count, &chosen, error));
   ops_instance *instance = calloc(1, sizeof *instance);
   if (!instance)
     return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for an instance");
@@ -71,7 +97,8 @@ int32_t gpu_instance_create(const gpu_driver *driver, const ops_kernel_def *kern
     free(instance);
     return status;
   }
-  char *folder = choose_folder(option);
+  instance->fuses = ops_str_equal(chosen.fusion, "on");
+  char *folder = choose_folder(chosen.cache);
   if (folder) instance->files = gpu_files_open(instance, folder);
   free(folder);
   *out_instance = instance;

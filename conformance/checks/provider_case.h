@@ -86,6 +86,12 @@ bool oc_streams_cancel(oc_trial *trial);
 bool oc_streams_at_once(oc_trial *trial);
 bool oc_schema_arguments(oc_trial *trial);
 bool oc_post_ops_taken(oc_trial *trial);
+bool oc_groups_stable(oc_trial *trial);
+bool oc_groups_results(oc_trial *trial);
+bool oc_groups_captures(oc_trial *trial);
+bool oc_groups_cycles(oc_trial *trial);
+bool oc_groups_only_in_group(oc_trial *trial);
+bool oc_groups_blobs(oc_trial *trial);
 bool oc_rewrite_equivalent(oc_trial *trial);
 
 #endif  // OC_CHECKS_PROVIDER_CASE_H_

@@ -388,6 +388,30 @@
   X(post_op_dropped, "library MatMul", "values", "FAIL", \
     "Relu behind MatMul is claimed, and left out", \
     "") \
+  X(group_claim_wavers, "", "groups/stable", "FAIL", \
+    "every other proposal leaves the last node out", \
+    "") \
+  X(group_inner_output_lost, "", "groups/results", "FAIL", \
+    "a value that is read inside the group and outside is not given", \
+    "") \
+  X(group_refuses_branches, "", "groups/captures", "FAIL", \
+    "a graph in which a node has branches is answered with an error", \
+    "") \
+  X(group_parts_refused, "", "groups/cycles", "FAIL", \
+    "asked anew about a part of a graph, it leaves the first and last node out", \
+    "") \
+  X(group_wants_neighbours, "", "groups/only_in_group", "FAIL", \
+    "claimed only in groups, a node alone is given none", \
+    "") \
+  X(blob_cut_is_loaded, "", "groups/blobs", "FAIL", \
+    "a blob without its end is loaded", \
+    "") \
+  X(blob_of_another_group, "", "groups/blobs", "FAIL", \
+    "a blob is not asked which group it is of", \
+    "") \
+  X(blob_swaps_operands, "", "groups/blobs", "FAIL", \
+    "loaded again, a difference has its operands swapped", \
+    "") \
   X(rewrite_swaps_operands, "", "rewrite", "FAIL", \
     "a - b is rewritten to b + (-a)", \
     "") \
@@ -517,6 +541,10 @@
     "commands end late") \
   X(only_in_group, "Relu Gather", \
     "nodes are claimed in groups only") \
+  X(groups_only, "", \
+    "elementwise nodes are claimed in groups only, and run in groups of any size") \
+  X(groups_of_one, "", \
+    "every elementwise node is a group of its own") \
   X(thread_pool, "Relu", \
     "elements are shared among threads that the kernel starts and joins") \
   X(fourier, "library Conv", \

@@ -135,7 +135,8 @@ struct ops_kernel {
   const ops_kernel_def *def;
   const faulty_op *op;
   faulty_attributes attributes;
-  ops_prepared *last;  // faults last_…_only: prepared last, of those that live
+  struct faulty_fused *fused;  // a compiled group (fused.c); owned
+  ops_prepared *last;          // faults last_…_only: prepared last, of those that live
   void *kept;  // memory of the host: fault leak_of_host_memory, control host_allocations
 };
 
@@ -223,6 +224,17 @@ extern const faulty_op faulty_transpose, faulty_gather, faulty_concat, faulty_pa
     faulty_resize;  // move.c
 
 // ---- Groups and rewrite rules (group.c) -----------------------------------------------------
+
+// Groups of elementwise nodes (fused.c).
+int faulty_can_fuse(const ops_node *node);
+int32_t faulty_fused_compile(ops_device *device, const ops_graph *group,
+                             ops_kernel **out_kernel, const ops_kernel_api **out_api,
+                             ops_error *error);
+int32_t faulty_fused_load(ops_device *device, const ops_graph *group, const void *blob,
+                          uint64_t size, ops_kernel **out_kernel,
+                          const ops_kernel_api **out_api, ops_error *error);
+int32_t faulty_no_single_node(ops_device *device, const ops_kernel_def *def,
+                              const ops_node *node, ops_kernel **out_kernel, ops_error *error);
 
 extern const ops_group_api faulty_group;
 extern const ops_rewrite faulty_rewrites[1];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups of one node, for control only_in_group, and a rewrite rule: a - b is a + (-b).
+// Which groups are proposed, and a rewrite rule: a - b is a + (-b).
 #include <ops_support/error.h>
 #include <ops_support/node.h>
 
@@ -8,24 +8,72 @@
 
 const ops_kernel_def *faulty_find_def(ops_str op);
 
-static int32_t group_claim(ops_device *device, const ops_graph *graph, ops_group_claim *claims,
-                           uint64_t claim_count, uint64_t claim_stride, ops_error *error) {
-  (void)error;
+static ops_group_claim *claim_at(ops_group_claim *claims, uint64_t stride, uint64_t i) {
+  return (ops_group_claim *)((char *)claims + i * stride);
+}
+
+// Control only_in_group: each node that has a definition, by itself.
+static void claim_each(const ops_graph *graph, ops_group_claim *claims, uint64_t count,
+                       uint64_t stride) {
   int32_t number = 0;
-  for (uint64_t i = 0; i < claim_count; ++i) {
+  for (uint64_t i = 0; i < count; ++i) {
     const ops_node *node = OPS_AT(ops_node, graph->nodes, graph->node_stride, i);
-    ops_group_claim *claim = (ops_group_claim *)((char *)claims + i * claim_stride);
-    const int mine =
-        device->mode->control == CONTROL_only_in_group && faulty_find_def(node->op);
-    claim->group = mine ? number++ : OPS_GROUP_NONE;
+    claim_at(claims, stride, i)->group = faulty_find_def(node->op) ? number++ : OPS_GROUP_NONE;
   }
+}
+
+static int has_branches(const ops_node *node) {
+  for (uint64_t i = 0; i < node->attribute_count; ++i) {
+    const ops_attribute *attribute =
+        OPS_AT(ops_attribute, node->attributes, node->attribute_stride, i);
+    if (attribute->kind == OPS_ATTRIBUTE_GRAPH) return 1;
+  }
+  return 0;
+}
+
+// Whether an input of the graph is read that an operator must have given: the graph is a part.
+static int is_part(const ops_graph *graph) {
+  for (uint64_t i = 0; i < graph->input_count; ++i) {
+    const ops_operand *input = OPS_AT(ops_operand, graph->inputs, graph->input_stride, i);
+    if (input->name.size == 2 && input->name.data[1] >= '2') return 1;
+  }
+  return 0;
+}
+
+// All elementwise nodes are one group, whatever lies between them.
+static int32_t claim_all(ops_device *device, const ops_graph *graph, ops_group_claim *claims,
+                         uint64_t count, uint64_t stride, ops_error *error) {
+  static int32_t asked;
+  for (uint64_t i = 0; i < count; ++i) {
+    const ops_node *node = OPS_AT(ops_node, graph->nodes, graph->node_stride, i);
+    ops_group_claim *claim = claim_at(claims, stride, i);
+    claim->group = faulty_can_fuse(node) ? 0 : OPS_GROUP_NONE;
+    if (has_branches(node) && FAULTY(device, group_refuses_branches))
+      return ops_error_set(error, OPS_ERROR_UNSUPPORTED, "a node with branches");
+    if (i > 0 && CONTROLLED(device, groups_of_one) && claim->group == 0)
+      claim->group = (int32_t)i;
+  }
+  const int lone = count == 1 && FAULTY(device, group_wants_neighbours);
+  const int part = is_part(graph) && FAULTY(device, group_parts_refused);
+  const int now = FAULTY(device, group_claim_wavers) &&
+                  __atomic_fetch_add(&asked, 1, __ATOMIC_RELAXED) % 2 && count > 1;
+  if (lone || part) claim_at(claims, stride, 0)->group = OPS_GROUP_NONE;
+  if (part || now) claim_at(claims, stride, count - 1)->group = OPS_GROUP_NONE;
   return OPS_OK;
 }
 
-// The group's inputs are those of its only node, in their order.
-static int32_t group_compile(ops_device *device, const ops_graph *group,
-                             ops_kernel **out_kernel, const ops_kernel_api **out_api,
-                             ops_error *error) {
+static int32_t group_claim(ops_device *device, const ops_graph *graph, ops_group_claim *claims,
+                           uint64_t claim_count, uint64_t claim_stride, ops_error *error) {
+  if (device->mode->control == CONTROL_only_in_group) {
+    claim_each(graph, claims, claim_count, claim_stride);
+    return OPS_OK;
+  }
+  return claim_all(device, graph, claims, claim_count, claim_stride, error);
+}
+
+// Control only_in_group: the group's inputs are those of its only node, in their order.
+static int32_t compile_one(ops_device *device, const ops_graph *group, ops_kernel **out_kernel,
+                           const ops_kernel_api **out_api, ops_error *error) {
   const ops_kernel_def *def = group->node_count == 1 ? faulty_find_def(group->nodes->op) : NULL;
   if (!def || group->input_count != group->nodes->input_count) {
     return ops_error_set(error, OPS_ERROR_DECLINED,
@@ -38,8 +86,17 @@ static int32_t group_compile(ops_device *device, const ops_graph *group,
   return faulty_kernel.create(device, def, group->nodes, out_kernel, error);
 }
 
-const ops_group_api faulty_group = {
-    .struct_size = sizeof(ops_group_api), .claim = group_claim, .compile = group_compile};
+static int32_t group_compile(ops_device *device, const ops_graph *group,
+                             ops_kernel **out_kernel, const ops_kernel_api **out_api,
+                             ops_error *error) {
+  const int one = device->mode->control == CONTROL_only_in_group;
+  return (one ? compile_one : faulty_fused_compile)(device, group, out_kernel, out_api, error);
+}
+
+const ops_group_api faulty_group = {.struct_size = sizeof(ops_group_api),
+                                    .claim = group_claim,
+                                    .compile = group_compile,
+                                    .load = faulty_fused_load};
 
 // ---- The rewrite rule -----------------------------------------------------------------------
 

@@ -101,6 +101,9 @@ static int32_t kernel_claim(ops_device *device, const ops_kernel_def *def, const
   if (def->context == &faulty_softmax && FAULTY(device, silent_fallback))
     return ops_claim_refuse(claim, OPS_REASON_SHAPE, "rather not");
   if (CONTROLLED(device, only_in_group)) claim->answer = OPS_CLAIM_ONLY_IN_GROUP;
+  if (faulty_can_fuse(node) &&
+      (FAULTY(device, group_wants_neighbours) || CONTROLLED(device, groups_only)))
+    claim->answer = OPS_CLAIM_ONLY_IN_GROUP;
   return op->claim ? op->claim(node, claim) : OPS_OK;
 }
 

@@ -42,8 +42,8 @@ int32_t oc_kernel_claim(oc_kernel *kernel, ops_error *error);
 // Whether the provider takes the whole graph of a view made with `group` as one group.
 int32_t oc_kernel_claim_group(oc_kernel *kernel, bool *out_taken, ops_error *error);
 // Creates the kernel of the definition or compiles the group, whose definition then declares
-// nothing: no aliases, no determinism, arguments in host memory. DECLINED: the group is not
-// worth it.
+// nothing: no aliases, no determinism; arguments lie in memory of the device if it has its own.
+// DECLINED: the group is not worth it.
 int32_t oc_kernel_create(oc_kernel *kernel, ops_error *error);
 // After create: the view that create was lent is spoilt, and a new one of `options` takes its
 // place.

@@ -18,8 +18,18 @@ static uint64_t element_alignment(int32_t type) {
   return bytes > 8 ? 8 : bytes;
 }
 
-static oc_block_spec spec_of(const ops_arg_def *def, int32_t type, uint64_t bytes) {
-  oc_block_spec spec = {.memory_kind = def ? def->memory_kind : OPS_MEMORY_HOST,
+// A compiled group, which declares nothing, finds its arguments where the device computes.
+static int32_t kind_of(const oc_kernel *kernel, const ops_arg_def *def) {
+  const uint32_t kinds = kernel->target->info.memory_kinds;
+  if (def) return def->memory_kind;
+  const bool own =
+      kernel->def == &kernel->compiled && (kinds & OPS_MEMORY_BIT(OPS_MEMORY_DEVICE));
+  return own ? OPS_MEMORY_DEVICE : OPS_MEMORY_HOST;
+}
+
+static oc_block_spec spec_of(const oc_kernel *kernel, const ops_arg_def *def, int32_t type,
+                             uint64_t bytes) {
+  oc_block_spec spec = {.memory_kind = kind_of(kernel, def),
                         .size = bytes,
                         .alignment = element_alignment(type),
                         .padding = def ? def->read_padding : 0};
@@ -94,8 +104,8 @@ static int32_t init_inputs(oc_launch *launch, ops_error *error) {
     const oc_array *array = &inputs->items[i];
     launch->input_args[i] = (ops_arg){.kind = OPS_ARG_ABSENT};
     if (!array->present) continue;
-    oc_block_spec spec =
-        spec_of(oc_kernel_input_def(launch->kernel, i), array->type, array->bytes);
+    oc_block_spec spec = spec_of(launch->kernel, oc_kernel_input_def(launch->kernel, i),
+                                 array->type, array->bytes);
     spec.place = launch->place;
     spec.role = launch->kernel->constants >> i & 1 ? OC_ROLE_CONSTANT : OC_ROLE_INPUT;
     spec.index = (int32_t)i;
@@ -121,7 +131,7 @@ static int32_t init_output(oc_launch *launch, size_t i, int32_t rank, const int6
   const int32_t type = kernel->outputs[i].type;
   oc_array shape;
   OPS_RETURN_IF_ERROR(oc_array_init(&shape, type, rank, dims, "output", error));
-  oc_block_spec spec = spec_of(oc_kernel_output_def(kernel, i), type, shape.bytes);
+  oc_block_spec spec = spec_of(kernel, oc_kernel_output_def(kernel, i), type, shape.bytes);
   spec.place = launch->place;
   spec.role = OC_ROLE_OUTPUT;
   spec.index = (int32_t)i;

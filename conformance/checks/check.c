@@ -139,6 +139,8 @@ static const oc_check kChecks[] = {
      OC_POINT_OTHER, NULL, "DEFINITIONS-4", OC_EVERY_CASE},
     {OC_CHECK_REWRITE, "What a rewrite builds gives the results of what it replaces.",
      OC_POINT_OTHER, NULL, "REWRITES-1 REWRITES-2", OC_EVERY_CASE},
+    {OC_CHECK_RECORD, "Calls that succeed leave the error record alone, and none is needed.",
+     OC_POINT_OTHER, NULL, "ERRORS-6", OC_EVERY_CASE},
     {OC_CHECK_GROUPS, "Groups of nodes are claimed steadily and give what their nodes give.",
      OC_POINT_OTHER, NULL, "GROUPS-1 GROUPS-2 GROUPS-3 GROUPS-4 CLAIMS-4", OC_EVERY_CASE},
     {OC_CHECK_OPERATOR, "Kernels are of operators that exist, in opsets that have them.",

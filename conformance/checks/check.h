@@ -113,6 +113,7 @@ bool oc_check_environment(oc_trial *trial);
 #define OC_CHECK_STREAMS "streams"
 #define OC_CHECK_SCHEMA "schema"
 #define OC_CHECK_POST_OPS "post_ops"
+#define OC_CHECK_RECORD "record"
 #define OC_CHECK_GROUPS "groups"
 #define OC_CHECK_REWRITE "rewrite"
 #define OC_CHECK_THREAD_COUNT "thread_count"

@@ -125,33 +125,18 @@ bool oc_lifecycle_device_with_allocation(oc_trial *trial) {
   return visit(trial, close_with_allocation);
 }
 
-// The first case that the target claims, as a kernel that is created. False: none, or the trial
-// ended; *out_created tells.
+// The first case that the target claims, as a kernel that is created. False: the trial ended;
+// *out_created tells whether there is one.
 static bool create_any(oc_trial *trial, oc_target *target, oc_kernel *kernel, oc_inputs *inputs,
                        bool *out_created) {
-  const oc_bench *bench = trial->bench;
-  static const oc_node_options options = {0};
+  ops_error error = OPS_ERROR_INIT;
   *out_created = false;
-  for (size_t i = 0; i < bench->cases->count && bench->samples; ++i) {
-    ops_error error = OPS_ERROR_INIT;
-    const oc_case *item = &bench->cases->items[i];
-    if (!oc_sample_takes(bench->samples[i], 1)) continue;
-    int32_t status = oc_inputs_init(inputs, item, &error);
-    if (status == OPS_OK) {
-      status = oc_kernel_init(kernel, target, bench->beacon, item, inputs, &options, &error);
-    }
-    if (status == OPS_OK) status = oc_kernel_claim(kernel, &error);
-    if (status == OPS_OK && kernel->claim.answer == OPS_CLAIM_SUPPORTED) {
-      status = oc_kernel_create(kernel, &error);
-      *out_created = status == OPS_OK;
-      return *out_created ||
-             oc_provider_fails(trial, "create of %.200s ends with %s: %.300s", item->id,
-                               ops_status_name(status), error.message);
-    }
-    oc_kernel_finish(kernel);
-    oc_inputs_finish(inputs);
-  }
-  return true;
+  if (!oc_provider_claim_any(trial, target, kernel, inputs)) return true;
+  const int32_t status = oc_kernel_create(kernel, &error);
+  *out_created = status == OPS_OK;
+  return *out_created ||
+         oc_provider_fails(trial, "create of %.200s ends with %s: %.300s", kernel->item->id,
+                           ops_status_name(status), error.message);
 }
 
 static bool close_with_kernel(oc_trial *trial, oc_target *target) {

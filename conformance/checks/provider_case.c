@@ -101,6 +101,10 @@ static const oc_provider_case kCases[] = {
     {OC_CHECK_POST_OPS, "taken",
      "Every operator that a definition declares as absorbed is claimed behind some node.",
      oc_post_ops_taken},
+    {OC_CHECK_RECORD, "success", "Calls that succeed leave the error record as it was.",
+     oc_record_success},
+    {OC_CHECK_RECORD, "none", "Calls accept a NULL record, whether they succeed or not.",
+     oc_record_none},
     {OC_CHECK_GROUPS, "stable", "Asked again, the same groups are proposed.", oc_groups_stable},
     {OC_CHECK_GROUPS, "results",
      "A compiled group gives what its nodes give one by one, to everybody who reads it.",
@@ -190,6 +194,25 @@ bool oc_provider_close(oc_trial *trial, oc_target *target) {
   return status == OPS_OK ||
          oc_provider_fails(trial, "closing the instance ends with %s: %.500s",
                            ops_status_name(status), error.message);
+}
+
+bool oc_provider_claim_any(oc_trial *trial, oc_target *target, oc_kernel *kernel,
+                           oc_inputs *inputs) {
+  const oc_bench *bench = trial->bench;
+  static const oc_node_options options = {0};
+  for (size_t i = 0; i < bench->cases->count && bench->samples; ++i) {
+    const oc_case *item = &bench->cases->items[i];
+    if (!oc_sample_takes(bench->samples[i], 1)) continue;
+    int32_t status = oc_inputs_init(inputs, item, NULL);
+    if (status == OPS_OK) {
+      status = oc_kernel_init(kernel, target, bench->beacon, item, inputs, &options, NULL);
+    }
+    if (status == OPS_OK) status = oc_kernel_claim(kernel, NULL);
+    if (status == OPS_OK && kernel->claim.answer == OPS_CLAIM_SUPPORTED) return true;
+    oc_kernel_finish(kernel);
+    oc_inputs_finish(inputs);
+  }
+  return false;
 }
 
 bool oc_provider_expect(oc_trial *trial, const char *call, int32_t status, int32_t expected,

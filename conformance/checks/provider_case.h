@@ -37,6 +37,12 @@ bool oc_provider_open(oc_trial *trial, oc_target *target);
 // Closes it; a failure ends the trial.
 bool oc_provider_close(oc_trial *trial, oc_target *target);
 
+// Claims the first case, of those that are put to sampled checks, that `target` supports
+// without constants. True: kernel and inputs are its own, to be finished by the caller in any
+// case.
+bool oc_provider_claim_any(oc_trial *trial, oc_target *target, oc_kernel *kernel,
+                           oc_inputs *inputs);
+
 // False, and the trial ended, unless a call answered `expected` and, if that is an error, said
 // so in the record.
 bool oc_provider_expect(oc_trial *trial, const char *call, int32_t status, int32_t expected,
@@ -86,6 +92,8 @@ bool oc_streams_cancel(oc_trial *trial);
 bool oc_streams_at_once(oc_trial *trial);
 bool oc_schema_arguments(oc_trial *trial);
 bool oc_post_ops_taken(oc_trial *trial);
+bool oc_record_success(oc_trial *trial);
+bool oc_record_none(oc_trial *trial);
 bool oc_groups_stable(oc_trial *trial);
 bool oc_groups_results(oc_trial *trial);
 bool oc_groups_captures(oc_trial *trial);

@@ -107,6 +107,7 @@ static int32_t instance_create(const ops_host_api *api, ops_host *host,
 static int32_t instance_destroy(ops_instance *instance, ops_error *error) {
   if (!instance) return OPS_OK;
   const int32_t open = __atomic_load_n(&instance->open_devices, __ATOMIC_ACQUIRE);
+  if (open && FAULTY(instance, record_not_optional)) error->code = OPS_ERROR_PRECONDITION;
   if (open && FAULTY(instance, destroyed_while_in_use)) return OPS_OK;
   if (open) {
     return ops_error_set(error, OPS_ERROR_PRECONDITION, "%d device(s) are still open", open);
@@ -181,6 +182,7 @@ static int32_t device_info(ops_device *device, ops_device_info *info, ops_error 
   if (gone != device->instance->others_gone && FAULTY(device, instances_share_state)) {
     return ops_error_set(error, OPS_ERROR_INTERNAL, "the device went with another instance");
   }
+  if (error && FAULTY(device, record_written_on_success)) error->code = OPS_ERROR_NOT_READY;
   info->kind = OPS_DEVICE_OTHER;
   info->memory_kinds = OPS_MEMORY_BIT(OPS_MEMORY_HOST) | OPS_MEMORY_BIT(OPS_MEMORY_DEVICE);
   info->name = info->architecture = info->fingerprint = info->driver_version = name;

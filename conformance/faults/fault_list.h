@@ -388,6 +388,12 @@
   X(post_op_dropped, "library MatMul", "values", "FAIL", \
     "Relu behind MatMul is claimed, and left out", \
     "") \
+  X(record_written_on_success, "", "record/success", "FAIL", \
+    "device_info leaves a code in the error record, and succeeds", \
+    "") \
+  X(record_not_optional, "", "process/none", "CRASH", \
+    "refusing to go, an instance writes an error record that is not there", \
+    "") \
   X(group_claim_wavers, "", "groups/stable", "FAIL", \
     "every other proposal leaves the last node out", \
     "") \

@@ -5,6 +5,7 @@
 #include "definitions.h"
 #include "elementwise_rows.h"
 #include "move_rows.h"
+#include "attention_rows.h"
 #include "channels_rows.h"
 #include "normalize_rows.h"
 #include "pool_rows.h"
@@ -24,6 +25,7 @@ static const ops_kernel_def kKernels[] = {
     GPU_CHANNELS_ROWS,
     GPU_POOL_ROWS,
     GPU_RESIZE_ROWS,
+    GPU_ATTENTION_ROWS,
     GPU_PRODUCT_ROWS,
     GPU_CONV_ROWS,
     GPU_QUANTIZE_ROWS,

@@ -25,7 +25,10 @@ struct ops_capture {
   ops_device *device;
   item *first, **last;
   int32_t has_host_copy;
-  gpu_graph *graph;  // NULL: none yet
+  gpu_graph *graph;       // NULL: none yet
+  uint32_t graph_stream;  // its id: the graph has the word of that stream
+  int32_t may_fault;      // of a stream that the graph runs on
+  ops_str suspect;
   // Of the last replay; the graph, if any, is of the same.
   ops_rebind *bound;
   uint64_t bound_count;
@@ -202,6 +205,9 @@ static int32_t make_graph(ops_capture *capture, ops_stream *stream, ops_error *e
     drop_graph(capture);
     return status;
   }
+  capture->graph_stream = stream->id;
+  capture->may_fault = stream->may_fault;
+  capture->suspect = stream->suspect;
   return end == OPS_OK ? OPS_OK : ops_error_copy(error, end, &own);
 }
 
@@ -215,9 +221,14 @@ static int32_t launch_graph(ops_capture *capture, ops_stream *stream, ops_error 
   ops_error own = OPS_ERROR_INIT;
   const int32_t status =
       capture->device->driver->graph_launch(capture->graph, stream->queue, &own);
-  if (status == OPS_OK) return OPS_OK;
-  gpu_stream_fail(stream, &own);
-  return ops_error_copy(error, status, &own);
+  if (status != OPS_OK) {
+    gpu_stream_fail(stream, &own);
+    return ops_error_copy(error, status, &own);
+  }
+  if (!capture->may_fault) return OPS_OK;
+  stream->may_fault = 1;
+  stream->suspect = capture->suspect;
+  return OPS_OK;
 }
 
 int32_t gpu_capture_replay(ops_capture *capture, ops_stream *stream, const ops_rebind *rebinds,
@@ -231,6 +242,7 @@ int32_t gpu_capture_replay(ops_capture *capture, ops_stream *stream, const ops_r
   OPS_RETURN_IF_ERROR(bind(capture, rebinds, count, stride, &same, error));
   ++stream->work;
   if (!same || !may_be_graph(capture)) return run_items(capture, stream, error);
+  if (capture->graph_stream != stream->id) drop_graph(capture);
   if (!capture->graph) OPS_RETURN_IF_ERROR(make_graph(capture, stream, error));
   return launch_graph(capture, stream, error);
 }

@@ -106,6 +106,10 @@ struct ops_stream {
   gpu_span *spans;       // of a profile, not reported yet, in their order
   gpu_point *origin;     // from which the times of spans count; NULL: none yet
   uint64_t origin_ns;
+  void *faults;       // of the driver: the word of fault.c
+  uint32_t fault;     // the word as it was last copied
+  int32_t may_fault;  // kernels that may set it were enqueued since
+  ops_str suspect;    // the last of these
 };
 
 extern const ops_stream_api gpu_stream_api;
@@ -118,6 +122,17 @@ int32_t gpu_stream_fail(ops_stream *stream, const ops_error *error);
 // Copies host memory into an allocation, and waits for it.
 int32_t gpu_copy_now(ops_device *device, const void *data, const gpu_block *block,
                      uint64_t size, ops_error *error);
+
+// ---- Refused data (fault.c) ----
+
+// Makes the stream's word, 0.
+int32_t gpu_faults_open(ops_stream *stream, ops_error *error);
+void gpu_faults_close(ops_stream *stream);
+// Enqueues a copy of the word, if work so far may have set it. *out_word stays valid until
+// then.
+int32_t gpu_fault_fetch(const ops_stream *stream, uint32_t *out_word, ops_error *error);
+// INVALID_ARGUMENT for a word that is set.
+int32_t gpu_fault_status(uint32_t word, ops_str suspect, ops_error *error);
 
 // ---- Captures (capture.c) ----
 
@@ -195,7 +210,8 @@ typedef enum gpu_slot_kind {
   kGpuSlotInput,
   kGpuSlotOutput,
   kGpuSlotWorkspace,
-  kGpuSlotConstant  // an allocation that the prepared object owns
+  kGpuSlotConstant,  // an allocation that the prepared object owns
+  kGpuSlotFault      // the stream's word
 } gpu_slot_kind;
 
 // A parameter of a kernel, before the arguments of an execute are known.
@@ -236,6 +252,7 @@ typedef struct gpu_plan {
   gpu_block **constants;
   uint64_t constant_count;
   uint64_t workspace_bytes;
+  int32_t may_fault;  // a launch has a parameter by gpu_arg_fault
   int32_t status;
   ops_error *error;
 } gpu_plan;
@@ -262,6 +279,9 @@ void gpu_arg_output(gpu_step *step, uint64_t index);
 void gpu_arg_absent(gpu_step *step);  // a tensor that is not there: a null pointer
 void gpu_arg_workspace(gpu_step *step, uint64_t offset);
 void gpu_arg_constant(gpu_step *step, uint64_t index);
+// The stream's word, uint32: set it to 1 to refuse data, do nothing where it is set. See
+// fault.c.
+void gpu_arg_fault(gpu_step *step);
 void gpu_arg_bytes(gpu_step *step, const void *value, uint32_t size);
 void gpu_arg_int(gpu_step *step, int32_t value);
 void gpu_arg_long(gpu_step *step, int64_t value);

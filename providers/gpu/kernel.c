@@ -289,7 +289,11 @@ static int32_t run_step(const ops_prepared *prepared, const gpu_step *step,
       continue;
     }
     args[count] = (gpu_arg){0};
-    OPS_RETURN_IF_ERROR(bind(prepared, request, slot, &args[count], &offsets[i], error));
+    offsets[i] = 0;
+    if (slot->kind == kGpuSlotFault)
+      args[count].buffer = stream->faults;
+    else
+      OPS_RETURN_IF_ERROR(bind(prepared, request, slot, &args[count], &offsets[i], error));
     ++count;
     args[count++] = (gpu_arg){&offsets[i], NULL, sizeof offsets[i]};
   }
@@ -317,6 +321,10 @@ static int32_t kernel_execute(ops_prepared *prepared, const ops_execute_request 
   OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
   if (stream->capture) return gpu_capture_execute(stream, prepared, request, error);
   ++stream->work;
+  if (prepared->plan.may_fault) {
+    stream->may_fault = 1;
+    stream->suspect = prepared->name;
+  }
   gpu_span *span =
       gpu_span_begin(stream, OPS_PROFILE_KERNEL, prepared->name, request->correlation);
   int32_t status = OPS_OK;

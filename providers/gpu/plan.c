@@ -183,6 +183,11 @@ void gpu_arg_constant(gpu_step *step, uint64_t index) {
   add_slot(step, (gpu_slot){.kind = kGpuSlotConstant, .index = index});
 }
 
+void gpu_arg_fault(gpu_step *step) {
+  step->plan->may_fault = 1;
+  add_slot(step, (gpu_slot){.kind = kGpuSlotFault});
+}
+
 void gpu_arg_bytes(gpu_step *step, const void *value, uint32_t size) {
   const uint32_t begin = (step->value_bytes + 15) & ~15u;
   if (size > kGpuValueBytes || begin > kGpuValueBytes - size) {

@@ -16,6 +16,9 @@ struct ops_event {
   gpu_point *point;   // NULL: never recorded, or recorded in a stream that had failed
   ops_error failure;  // of the stream, when it was recorded
   int32_t recorded;
+  int32_t checks;  // the stream's word is copied to `fault` before the point
+  uint32_t fault;
+  ops_str suspect;
 };
 
 int32_t gpu_stream_failure(const ops_stream *stream, ops_error *error) {
@@ -43,8 +46,11 @@ static int32_t stream_create(ops_device *device, ops_stream **out_stream, ops_er
   if (!stream) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "no memory for a stream");
   stream->device = device;
   stream->failure.struct_size = sizeof stream->failure;
-  const int32_t status = device->driver->queue_create(device->context, &stream->queue, error);
+  int32_t status = device->driver->queue_create(device->context, &stream->queue, error);
+  if (status == OPS_OK) status = gpu_faults_open(stream, error);
   if (status != OPS_OK) {
+    if (stream->queue) device->driver->queue_destroy(stream->queue);
+    gpu_faults_close(stream);
     free(stream);
     return status;
   }
@@ -63,17 +69,29 @@ static void stream_destroy(ops_stream *stream) {
   gpu_capture_destroy(stream->capture);
   driver->point_release(stream->mark);
   driver->queue_destroy(stream->queue);
+  gpu_faults_close(stream);
   gpu_device_add(stream->device, -1);
   free(stream);
+}
+
+// All work so far is done, and the word as it was then copied.
+static int32_t end_work(ops_stream *stream, ops_error *error) {
+  stream->idle_at = stream->work;
+  const int32_t may_fault = stream->may_fault;
+  stream->may_fault = 0;
+  return may_fault ? gpu_fault_status(stream->fault, stream->suspect, error) : OPS_OK;
 }
 
 static int32_t stream_synchronize(ops_stream *stream, ops_error *error) {
   ops_error own = OPS_ERROR_INIT;
   OPS_RETURN_IF_ERROR(gpu_capture_refuse(stream, error));
-  const int32_t status = stream->device->driver->queue_finish(stream->queue, &own);
+  int32_t status = gpu_fault_fetch(stream, &stream->fault, &own);
+  const int32_t finished =
+      stream->device->driver->queue_finish(stream->queue, status == OPS_OK ? &own : NULL);
+  if (status == OPS_OK) status = finished;
   gpu_spans_report(stream);
   OPS_RETURN_IF_ERROR(gpu_stream_failure(stream, error));
-  if (status == OPS_OK) stream->idle_at = stream->work;
+  if (status == OPS_OK) status = end_work(stream, &own);
   return keep(stream, status, &own, error);
 }
 
@@ -83,6 +101,7 @@ static int32_t mark_end(ops_stream *stream, ops_error *error) {
   if (stream->mark && stream->marked_at == stream->work) return OPS_OK;
   driver->point_release(stream->mark);
   stream->mark = NULL;
+  OPS_RETURN_IF_ERROR(gpu_fault_fetch(stream, &stream->fault, error));
   OPS_RETURN_IF_ERROR(driver->point_record(stream->queue, &stream->mark, error));
   stream->marked_at = stream->work;
   return driver->queue_flush(stream->queue, error);
@@ -95,7 +114,7 @@ static int32_t stream_query(ops_stream *stream, ops_error *error) {
   if (stream->idle_at == stream->work) return OPS_OK;
   int32_t status = mark_end(stream, &own);
   if (status == OPS_OK) status = stream->device->driver->point_query(stream->mark, &own);
-  if (status == OPS_OK) stream->idle_at = stream->work;
+  if (status == OPS_OK) status = end_work(stream, &own);
   return status == OPS_ERROR_NOT_READY ? status : keep(stream, status, &own, error);
 }
 
@@ -187,11 +206,33 @@ static int32_t event_create(ops_device *device, ops_event **out_event, ops_error
   return OPS_OK;
 }
 
+// No copy is on its way to the event any more.
+static void end_check(ops_event *event) {
+  if (event->checks && event->point) event->device->driver->point_finish(event->point, NULL);
+  event->checks = 0;
+}
+
 static void event_destroy(ops_event *event) {
   if (!event) return;
+  end_check(event);
   event->device->driver->point_release(event->point);
   gpu_device_add(event->device, -1);
   free(event);
+}
+
+// The stream's word, then a point behind it.
+static int32_t record_point(ops_event *event, ops_stream *stream, gpu_point **out_point,
+                            ops_error *error) {
+  const gpu_driver *driver = event->device->driver;
+  event->suspect = stream->suspect;
+  OPS_RETURN_IF_ERROR(gpu_fault_fetch(stream, &event->fault, error));
+  int32_t status = driver->point_record(stream->queue, out_point, error);
+  if (status == OPS_OK) status = driver->queue_flush(stream->queue, error);
+  if (status == OPS_OK)
+    event->checks = stream->may_fault;
+  else if (stream->may_fault)
+    driver->queue_finish(stream->queue, NULL);
+  return status;
 }
 
 static int32_t event_record(ops_event *event, ops_stream *stream, ops_error *error) {
@@ -199,10 +240,10 @@ static int32_t event_record(ops_event *event, ops_stream *stream, ops_error *err
   OPS_RETURN_IF_ERROR(gpu_capture_refuse(stream, error));
   ops_error own = OPS_ERROR_INIT;
   gpu_point *point = NULL;
+  end_check(event);
   int32_t status = gpu_stream_failure(stream, &own);
   if (status == OPS_OK) {
-    status = driver->point_record(stream->queue, &point, &own);
-    if (status == OPS_OK) status = driver->queue_flush(stream->queue, &own);
+    status = record_point(event, stream, &point, &own);
     if (status != OPS_OK) gpu_stream_fail(stream, &own);
   }
   driver->point_release(event->point);
@@ -242,13 +283,15 @@ static int32_t stream_wait(ops_stream *stream, ops_event *event, ops_error *erro
 static int32_t event_query(ops_event *event, ops_error *error) {
   OPS_RETURN_IF_ERROR(check_recorded(event, error));
   OPS_RETURN_IF_ERROR(event_failure(event, error));
-  return event->device->driver->point_query(event->point, error);
+  OPS_RETURN_IF_ERROR(event->device->driver->point_query(event->point, error));
+  return event->checks ? gpu_fault_status(event->fault, event->suspect, error) : OPS_OK;
 }
 
 static int32_t event_synchronize(ops_event *event, ops_error *error) {
   OPS_RETURN_IF_ERROR(check_recorded(event, error));
   OPS_RETURN_IF_ERROR(event_failure(event, error));
-  return event->device->driver->point_finish(event->point, error);
+  OPS_RETURN_IF_ERROR(event->device->driver->point_finish(event->point, error));
+  return event->checks ? gpu_fault_status(event->fault, event->suspect, error) : OPS_OK;
 }
 
 const ops_stream_api gpu_stream_api = {.struct_size = sizeof(ops_stream_api),

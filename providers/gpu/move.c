@@ -10,9 +10,6 @@
 
 // ---- Attributes ----
 
-static const char *const kWords[] = {NULL, "uint8", "uint16", NULL,    "uint32",
-                                     NULL, NULL,    NULL,     "uint64"};
-
 void gpu_move_claim(const ops_device *device, const ops_kernel_def *def, const ops_node *node,
                     ops_claim *claim) {
   const gpu_move_op *op = (const gpu_move_op *)def->context;
@@ -103,6 +100,38 @@ void gpu_mark_axes(gpu_plan *plan, const gpu_list *axes, int32_t rank, uint8_t *
   }
 }
 
+const char *gpu_word(int32_t type) {
+  static const char *const kNames[] = {NULL, "uint8", "uint16", NULL,    "uint32",
+                                       NULL, NULL,    NULL,     "uint64"};
+  return kNames[ops_type_bits(type) / 8];
+}
+
+int32_t gpu_plan_number(gpu_plan *plan, uint64_t index, double *out_number) {
+  const ops_operand *input = ops_request_input(plan->request, index);
+  const ops_tensor *tensor = ops_operand_contents(input);
+  const void *data = tensor ? ops_tensor_data(tensor) : NULL;
+  if (!data || ops_tensor_count(tensor) != 1) return 0;
+#define READ(type, T)                       \
+  case type:                                \
+    *out_number = (double)*(const T *)data; \
+    return 1
+  switch (tensor->type) {
+    READ(OPS_TYPE_INT8, int8_t);
+    READ(OPS_TYPE_INT16, int16_t);
+    READ(OPS_TYPE_INT32, int32_t);
+    READ(OPS_TYPE_INT64, int64_t);
+    READ(OPS_TYPE_UINT8, uint8_t);
+    READ(OPS_TYPE_UINT16, uint16_t);
+    READ(OPS_TYPE_UINT32, uint32_t);
+    READ(OPS_TYPE_UINT64, uint64_t);
+    READ(OPS_TYPE_FLOAT, float);
+    READ(OPS_TYPE_DOUBLE, double);
+    default:
+      return 0;
+  }
+#undef READ
+}
+
 int64_t gpu_product_of(const int64_t *dims, int32_t begin, int32_t end) {
   int64_t product = 1;
   for (int32_t i = begin; i < end; ++i) product *= dims[i];
@@ -113,7 +142,7 @@ int64_t gpu_product_of(const int64_t *dims, int32_t begin, int32_t end) {
 
 gpu_step *gpu_move_step(gpu_plan *plan, int32_t type, int32_t wide, const char *function) {
   gpu_step *step = gpu_plan_step(plan, &gpu_move_source, function);
-  gpu_define(step, "WORD", "%s", kWords[ops_type_bits(type) / 8]);
+  gpu_define(step, "WORD", "%s", gpu_word(type));
   gpu_define(step, "IDX", "%s", wide ? "long" : "int");
   return step;
 }

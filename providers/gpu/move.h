@@ -11,7 +11,7 @@ enum {
   kGpuMaxList = 64,   // values of one list
   kGpuMaxWalk = 16,   // dimensions of a copy that remain after merging
   kGpuMoveLists = 3,  // list attributes of one operator
-  kGpuMoveInts = 2    // int attributes of one operator
+  kGpuMoveInts = 3    // int attributes of one operator
 };
 
 typedef struct gpu_list {
@@ -23,8 +23,10 @@ typedef struct gpu_list {
 typedef struct gpu_move {
   gpu_list lists[kGpuMoveLists];
   int64_t ints[kGpuMoveInts];
-  int32_t variant;  // index in gpu_move_op.variants
-  float value;      // of the attribute "value"
+  int32_t variant;     // index in gpu_move_op.variants
+  float value;         // of the attribute "value"
+  uint8_t pattern[8];  // of ConstantOfShape: one element
+  int32_t type;        // its type
 } gpu_move;
 
 // An operator: which attributes it has, by name.
@@ -62,6 +64,10 @@ int32_t gpu_plan_axis(gpu_plan *plan, int64_t axis, int32_t rank);
 // Marks the axes of a list in `out_marked`, `rank` entries. The plan fails if one is out of
 // range or named twice.
 void gpu_mark_axes(gpu_plan *plan, const gpu_list *axes, int32_t rank, uint8_t *out_marked);
+// Reads the one number, not of a half type, of host input `index`; 0 if it is not known.
+int32_t gpu_plan_number(gpu_plan *plan, uint64_t index, double *out_number);
+// The name of the unsigned integer that has the size of `type`.
+const char *gpu_word(int32_t type);
 // The product of dims[begin, end).
 int64_t gpu_product_of(const int64_t *dims, int32_t begin, int32_t end);
 
@@ -87,6 +93,9 @@ extern const gpu_source gpu_move_source;
 
 extern const gpu_move_op gpu_reshape_op, gpu_flatten_op, gpu_squeeze_op, gpu_unsqueeze_op,
     gpu_transpose_op, gpu_expand_op, gpu_tile_op, gpu_slice_op, gpu_concat_op, gpu_split_op,
-    gpu_depth_to_space_op, gpu_space_to_depth_op, gpu_pad_op, gpu_pad_1_op;
+    gpu_depth_to_space_op, gpu_space_to_depth_op, gpu_pad_op, gpu_pad_1_op, gpu_gather_op,
+    gpu_gather_elements_op, gpu_gather_nd_op, gpu_scatter_elements_op, gpu_scatter_nd_op,
+    gpu_reverse_sequence_op, gpu_one_hot_op, gpu_constant_of_shape_op, gpu_eye_like_op,
+    gpu_trilu_op, gpu_shape_op, gpu_size_op, gpu_range_op, gpu_cum_sum_op, gpu_top_k_op;
 
 #endif  // GPU_MOVE_H_

@@ -9,6 +9,55 @@
   MOVE(op, since, until, symbol, INPUTS(__VA_ARGS__), OUTPUTS(IN(output, MOVED)), \
        IN_PLACE(VIEW_OF(0)))
 
+#define INDICES(name) ARG(name, "Tind", INDEX, 0)
+#define SCATTERS(op, since, until, symbol, indices)                                        \
+  MOVE(op, since, until, symbol, INPUTS(IN("data", MOVED), indices, IN("updates", MOVED)), \
+       OUTPUTS(IN("output", MOVED)))
+#define GATHERS(op, since, until, symbol, indices)                   \
+  MOVE(op, since, until, symbol, INPUTS(IN("data", MOVED), indices), \
+       OUTPUTS(IN("output", MOVED)))
+
+#define GPU_GATHER_ROWS                                                              \
+  GATHERS("Gather", 1, 0, gather, INDICES("indices")),                               \
+      GATHERS("GatherElements", 11, 0, gather_elements, INDICES("indices")),         \
+      GATHERS("GatherND", 11, 0, gather_nd, ARG("indices", "T1", BIT(INT64), 0)),    \
+      SCATTERS("Scatter", 9, 10, scatter_elements, INDICES("indices")),              \
+      SCATTERS("ScatterElements", 11, 0, scatter_elements, INDICES("indices")),      \
+      SCATTERS("ScatterND", 11, 0, scatter_nd, ARG("indices", "T1", BIT(INT64), 0)), \
+      MOVE("ReverseSequence", 10, 0, reverse_sequence,                               \
+           INPUTS(IN("input", MOVED), ARG("sequence_lens", "T1", BIT(INT64), 0)),    \
+           OUTPUTS(IN("Y", MOVED))),                                                 \
+      MOVE("OneHot", 9, 0, one_hot,                                                  \
+           INPUTS(ARG("indices", "T1", NUMBERS, 0),                                  \
+                  ON_HOST("depth", "T2", INTEGERS | F32 | F64, 0),                   \
+                  ARG("values", "T3", MOVED, 0)),                                    \
+           OUTPUTS(ARG("output", "T3", MOVED, 0)))
+
+#define NUMBER(name) ON_HOST(name, "T", BIT(INT16) | INDEX | F32 | F64, 0)
+#define SUMMED (FLOATS | INDEX | BIT(UINT32) | BIT(UINT64))
+#define TOPS(since, until, ...)                          \
+  MOVE("TopK", since, until, top_k, INPUTS(__VA_ARGS__), \
+       OUTPUTS(IN("Values", NUMBERS), ARG("Indices", "I", BIT(INT64), 0)))
+
+#define GPU_MAKE_ROWS                                                                          \
+  MOVE("ConstantOfShape", 9, 0, constant_of_shape,                                             \
+       INPUTS(ON_HOST("input", "T1", BIT(INT64), 0)), OUTPUTS(ARG("output", "T2", MOVED, 0))), \
+      MOVE("EyeLike", 9, 0, eye_like, INPUTS(ARG("input", "T1", MOVED, 0)),                    \
+           OUTPUTS(ARG("output", "T2", MOVED, 0))),                                            \
+      MOVE("Trilu", 14, 0, trilu,                                                              \
+           INPUTS(IN("input", MOVED), ARG("k", "T1", BIT(INT64), OPS_ARG_OPTIONAL)),           \
+           OUTPUTS(IN("output", MOVED))),                                                      \
+      MOVE("Shape", 1, 0, shape, INPUTS(IN("data", MOVED)),                                    \
+           OUTPUTS(ARG("shape", "T1", BIT(INT64), 0))),                                        \
+      MOVE("Size", 1, 0, size, INPUTS(IN("data", MOVED)),                                      \
+           OUTPUTS(ARG("size", "T1", BIT(INT64), 0))),                                         \
+      MOVE("Range", 11, 0, range, INPUTS(NUMBER("start"), NUMBER("limit"), NUMBER("delta")),   \
+           OUTPUTS(IN("output", BIT(INT16) | INDEX | F32 | F64))),                             \
+      MOVE("CumSum", 11, 0, cum_sum, INPUTS(IN("x", SUMMED), ON_HOST("axis", "T2", INDEX, 0)), \
+           OUTPUTS(IN("y", SUMMED))),                                                          \
+      TOPS(1, 9, IN("X", NUMBERS)),                                                            \
+      TOPS(10, 0, IN("X", NUMBERS), ON_HOST("K", "T1", BIT(INT64), 0))
+
 #define GPU_MOVE_ROWS                                                                        \
   RESHAPES("Reshape", 1, 4, reshape, "reshaped", IN("data", MOVED)),                         \
       RESHAPES("Reshape", 5, 0, reshape, "reshaped", IN("data", MOVED), SHAPE("shape")),     \

@@ -26,6 +26,8 @@ static const ops_kernel_def kKernels[] = {
     GPU_POOL_ROWS,
     GPU_RESIZE_ROWS,
     GPU_ATTENTION_ROWS,
+    GPU_GATHER_ROWS,
+    GPU_MAKE_ROWS,
     GPU_PRODUCT_ROWS,
     GPU_CONV_ROWS,
     GPU_QUANTIZE_ROWS,

@@ -63,3 +63,30 @@ KERNEL void pad(BUFFER(x), BUFFER(value), BUFFER(y), pads_t pads, int rank, int 
   }
   ELEMENTS(WORD, y)[i] = outside ? ELEMENTS(WORD, value)[0] : ELEMENTS(WORD, x)[from];
 }
+
+KERNEL void fill(BUFFER(value), BUFFER(y), IDX count) {
+  const IDX i = (IDX)GLOBAL_X();
+  if (i >= count) return;
+  ELEMENTS(WORD, y)[i] = ELEMENTS(WORD, value)[0];
+}
+
+// y of two dimensions has the value on diagonal k, 0 elsewhere.
+KERNEL void eye(BUFFER(value), BUFFER(y), IDX columns, long k, IDX count) {
+  const IDX i = (IDX)GLOBAL_X();
+  if (i >= count) return;
+  const IDX row = i / columns;
+  const long diagonal = (long)(i - row * columns) - row;
+  ELEMENTS(WORD, y)[i] = diagonal == k ? ELEMENTS(WORD, value)[0] : 0;
+}
+
+// What lies above diagonal k, or below it, and on it; 0 elsewhere.
+KERNEL void triangle(BUFFER(x), BUFFER(k), BUFFER(y), IDX rows, IDX columns, int is_upper,
+                     int has_k, IDX count) {
+  const IDX i = (IDX)GLOBAL_X();
+  if (i >= count) return;
+  const IDX q = i / columns;
+  const long diagonal = (long)(i - q * columns) - q % rows;
+  const long border = has_k ? ELEMENTS(int64, k)[0] : 0;
+  const int is_kept = is_upper ? diagonal >= border : diagonal <= border;
+  ELEMENTS(WORD, y)[i] = is_kept ? ELEMENTS(WORD, x)[i] : 0;
+}

@@ -107,5 +107,5 @@ int cli_bench(const cli_options *options) {
   opsrt_result_destroy(bench.result);
   opsrt_session_destroy(bench.session);
   cli_inputs_finish(&inputs);
-  return status == OPS_OK ? CLI_OK : cli_report(&error);
+  return cli_validated(options, status == OPS_OK ? CLI_OK : cli_report(&error));
 }

@@ -234,6 +234,12 @@ static int set_no_capture(cli_options *options, const char *name, const char *va
   return CLI_OK;
 }
 
+static int set_validate(cli_options *options, const char *name, const char *value) {
+  (void)name, (void)value;
+  options->validate = 1;
+  return CLI_OK;
+}
+
 static int set_follow(cli_options *options, const char *name, const char *value) {
   (void)name, (void)value;
   options->follow = 1;
@@ -354,6 +360,7 @@ static const struct {
     {"--timeout", RUNS_OR_BENCH, 1, store_timeout, 0},
     {"--branch-threads", RUNS_OR_BENCH EXPLAIN, 1, store_branch_threads, 0},
     {"--no-capture", RUNS_OR_BENCH EXPLAIN, 0, set_no_capture, 0},
+    {"--validate", RUNS_OR_BENCH, 0, set_validate, 0},
     {"--warmup-shapes", RUNS_OR_BENCH EXPLAIN, 1, store_warmup, 1},
     {"--follow", "bench", 0, set_follow, 0},
     {"--expand-functions", RUNS_OR_BENCH, 0, set_expand_functions, 0},
@@ -458,6 +465,9 @@ static const char help_run[] =
     "                        a DIM may be a range 1-32, all ranges of a SPEC step together\n"
     "  --branch-threads N    run up to N independent branches of the graph at once\n"
     "  --no-capture          do not record and replay what a device gets in each run\n"
+    "  --validate            check every call between the runtime and the providers; what\n"
+    "                        breaks the provider ABI is printed on stderr, and the command "
+    "fails\n"
     "  --level N             optimize: 0 not, 1 what keeps every bit, 2 fusions, 3 layouts of\n"
     "                        providers, too; 3 else\n"
     "  --expand-functions    run the function that ONNX defines an operator as, where it "

@@ -53,6 +53,7 @@ typedef struct cli_options {
   int memory;
   int no_reuse;
   int no_capture;
+  int validate;
   int64_t branch_threads;
   uint64_t memory_maximum;
   uint64_t arena_initial;

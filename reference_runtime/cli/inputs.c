@@ -4,6 +4,7 @@
 #include <ops_support/checked.h>
 #include <ops_support/error.h>
 #include <ops_support/tensor.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,25 @@ static void log_passes(const cli_options *options, const opsrt_session *session)
   }
 }
 
+// What the validation layers found. Their context is a callback's, and the process has one
+// command line.
+static _Atomic uint64_t findings;
+
+static void print_finding(void *context, int32_t side, const char *clause, const char *text) {
+  static const char *const kSides[] = {"note", "the runtime breaks", "the provider breaks"};
+  _Atomic uint64_t *count = context;
+  if (side != 0) atomic_fetch_add(count, 1);
+  fprintf(stderr, "opsrun: validation: %s%s%s: %s\n", kSides[side], *clause ? " " : "", clause,
+          text);
+}
+
+int cli_validated(const cli_options *options, int code) {
+  const uint64_t count = atomic_load(&findings);
+  if (!options->validate) return code;
+  fprintf(stderr, "opsrun: validation: %llu finding(s)\n", (unsigned long long)count);
+  return count && code == CLI_OK ? CLI_FAILED : code;
+}
+
 void cli_session_options(const cli_options *options, opsrt_session_options *out_settings) {
   *out_settings = (opsrt_session_options){
       .model = {.path = options->model},
@@ -117,6 +137,8 @@ void cli_session_options(const cli_options *options, opsrt_session_options *out_
       .workers = (int32_t)options->workers,
       .branch_threads = (int32_t)options->branch_threads,
       .no_capture = options->no_capture,
+      .finding = options->validate ? print_finding : NULL,
+      .finding_context = &findings,
       .no_memory_reuse = options->no_reuse,
       .memory_maximum = options->memory_maximum,
       .arena_extend = options->arena_extend,

@@ -31,6 +31,9 @@ int32_t cli_open_session(const cli_options *options, opsrt_session **out_session
 // One run, with the limits that the options set.
 int32_t cli_run_session(const cli_options *options, opsrt_session *session,
                         const cli_inputs *inputs, opsrt_result **out_result, ops_error *error);
+// The exit code of a command whose session is destroyed: `code`, but not CLI_OK where
+// --validate found something.
+int cli_validated(const cli_options *options, int code);
 double cli_seconds(void);                                // of a clock that never goes back
 void cli_sort_seconds(double *seconds, uint64_t count);  // the shortest first
 

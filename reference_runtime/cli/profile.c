@@ -74,5 +74,5 @@ int cli_profile(const cli_options *options) {
   opsrt_result_destroy(profile.result);
   opsrt_session_destroy(profile.session);
   cli_inputs_finish(&inputs);
-  return status == OPS_OK ? CLI_OK : cli_report(&error);
+  return cli_validated(options, status == OPS_OK ? CLI_OK : cli_report(&error));
 }

@@ -75,5 +75,5 @@ int cli_run(const cli_options *options) {
   opsrt_result_destroy(result);
   opsrt_session_destroy(session);
   cli_inputs_finish(&inputs);
-  return status == OPS_OK ? CLI_OK : cli_report(&error);
+  return cli_validated(options, status == OPS_OK ? CLI_OK : cli_report(&error));
 }

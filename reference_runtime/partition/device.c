@@ -83,7 +83,8 @@ int32_t rt_device_open(const rt_device_spec *spec, const ops_host_options *host,
   if (!device) return ops_error_set(error, OPS_ERROR_OUT_OF_MEMORY, "a device");
   device->number = number;
   const ops_library_options options = {.offered_features = ~(uint64_t)0,
-                                       .provider_dir = spec->provider_dir};
+                                       .provider_dir = spec->provider_dir,
+                                       .wrapper = spec->wrapper};
   int32_t status = ops_library_open(spec->provider, &options, &device->library, error);
   if (status != OPS_OK) goto failed;
   device->provider = ops_library_provider(device->library);

@@ -16,8 +16,9 @@ typedef struct rt_device_spec {
   const char *provider;  // name or path
   const ops_key_value *options;
   uint64_t option_count;
-  uint64_t index;            // of the device
-  const char *provider_dir;  // NULL: the installed folder
+  uint64_t index;                      // of the device
+  const char *provider_dir;            // NULL: the installed folder
+  const ops_library_wrapper *wrapper;  // NULL: none
 } rt_device_spec;
 
 // Read-only after rt_device_open.

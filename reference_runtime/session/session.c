@@ -41,11 +41,19 @@ static int32_t open_device(opsrt_session *session, const opsrt_session_options *
                                  .options = spec->options,
                                  .option_count = spec->option_count,
                                  .index = spec->device,
-                                 .provider_dir = provider_dir};
+                                 .provider_dir = provider_dir,
+                                 .wrapper = options->finding ? &session->wrapper : NULL};
   OPS_RETURN_IF_ERROR(rt_device_open(&device, &host, number, &session->devices[number], error));
   sink->name = session->devices[number]->name;
   session->device_count++;
   return OPS_OK;
+}
+
+// Puts a validation layer between the session and each of its providers.
+static void validate(opsrt_session *session, const opsrt_session_options *options) {
+  session->validation = (ops_validation_sink){options->finding_context, options->finding};
+  session->wrapper =
+      (ops_library_wrapper){&session->validation, ops_validation_wrap, ops_validation_unwrap};
 }
 
 static int has_fallback(const opsrt_session *session) {
@@ -57,6 +65,7 @@ static int has_fallback(const opsrt_session *session) {
 static int32_t open_devices(opsrt_session *session, const opsrt_session_options *options,
                             ops_error *error) {
   char buffer[4096];
+  validate(session, options);
   const char *provider_dir = options->provider_dir;
   if (!provider_dir) provider_dir = rt_session_provider_dir(buffer, sizeof buffer);
   for (uint64_t i = 0; i < options->provider_count; ++i) {

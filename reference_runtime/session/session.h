@@ -13,6 +13,7 @@
 #include "partition/partition.h"
 #include "profile/profile.h"
 #include "session/load_clock.h"
+#include "validation/validation.h"
 
 // What an instance's profile callback needs to know.
 typedef struct rt_session_sink {
@@ -34,6 +35,8 @@ struct opsrt_session {
   rt_device *devices[RT_MAX_DEVICES];
   rt_session_sink sinks[RT_MAX_DEVICES];
   uint32_t device_count;
+  ops_validation_sink validation;  // of the layers between it and its providers
+  ops_library_wrapper wrapper;
   ops_packed_store *packed;
   rt_partition *partition;
   rt_profile *profile;

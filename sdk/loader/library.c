@@ -29,6 +29,8 @@ struct ops_library {
   uint64_t features;
   uint64_t required_features;  // of the host
   const ops_provider *provider;
+  const ops_library_wrapper *wrapper;  // NULL: none
+  void *wrapped;                       // the wrapper's own
   ops_kernel_index *index;
 };
 
@@ -154,9 +156,18 @@ static void unload(ops_library *library) {
   ops_kernel_index_destroy(library->index);
   // A provider that does not declare it safe keeps its code mapped: its threads may outlive us.
   const int safe = !library->provider || library->provider->unload_safe;
+  if (library->wrapped) library->wrapper->unwrap(library->wrapped);
   if (library->handle && safe) dlclose(library->handle);
   free(library->path);
   free(library);
+}
+
+static int32_t wrap(ops_library *library, const ops_library_wrapper *wrapper,
+                    ops_error *error) {
+  library->wrapper = wrapper;
+  if (!wrapper) return OPS_OK;
+  return wrapper->wrap(wrapper->context, library->provider, &library->wrapped,
+                       &library->provider, error);
 }
 
 static int32_t load(const char *path, const struct stat *file,
@@ -181,6 +192,7 @@ static int32_t load(const char *path, const struct stat *file,
     ops_error_prefix(error, "%s", path);
     library->provider = NULL;
   }
+  if (status == OPS_OK) status = wrap(library, options->wrapper, error);
   if (status == OPS_OK)
     status = ops_kernel_index_create(library->provider, &library->index, error);
   if (status != OPS_OK) {
@@ -191,9 +203,11 @@ static int32_t load(const char *path, const struct stat *file,
   return OPS_OK;
 }
 
-static ops_library *find_open(const struct stat *file) {
+static ops_library *find_open(const struct stat *file, const ops_library_wrapper *wrapper) {
   for (ops_library *library = open_list; library; library = library->next)
-    if (library->device == file->st_dev && library->inode == file->st_ino) return library;
+    if (library->device == file->st_dev && library->inode == file->st_ino &&
+        library->wrapper == wrapper)
+      return library;
   return NULL;
 }
 
@@ -216,7 +230,7 @@ static int32_t open_locked(const char *path, const ops_library_options *options,
   if (stat(path, &file) != 0)
     return ops_error_set_cause(error, OPS_ERROR_IO, OPS_CAUSE_FILE_UNREADABLE,
                                "%s: cannot be read", path);
-  ops_library *library = find_open(&file);
+  ops_library *library = find_open(&file, options->wrapper);
   if (library) {
     OPS_RETURN_IF_ERROR(check_again(library, options, error));
     ++library->references;

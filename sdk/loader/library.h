@@ -16,6 +16,16 @@ extern "C" {
 
 typedef struct ops_library ops_library;
 
+// Puts a table of its own in the place of a provider's, as a validation layer does. The struct
+// and its context outlive every library that is opened with it.
+typedef struct ops_library_wrapper {
+  void *context;
+  // Makes the table to use in place of `inner`, and what `unwrap` gets in the end.
+  int32_t (*wrap)(void *context, const ops_provider *inner, void **out_state,
+                  const ops_provider **out_provider, ops_error *error);
+  void (*unwrap)(void *state);
+} ops_library_wrapper;
+
 // How to open. Zero is a sensible value for every field.
 typedef struct ops_library_options {
   uint32_t min_version;  // versions this host speaks, both inclusive; 0: OPS_ABI_VERSION
@@ -24,6 +34,8 @@ typedef struct ops_library_options {
   int32_t strict;  // 1: a dynamic symbol exported besides ops_provider_query is an error
   const char
       *provider_dir;  // the installed provider folder; NULL: OPS_PROVIDER_DIR of the build
+  // NULL: none. Libraries of one file that are opened with different wrappers are different.
+  const ops_library_wrapper *wrapper;
 } ops_library_options;
 
 // Opens `name`: a path if it contains a '/', else looked for in the working directory, then in

@@ -135,6 +135,12 @@ typedef struct opsrt_session_options {
   const opsrt_precision_override *precision_overrides;  // the last that fits a node counts
   uint64_t precision_override_count;
   opsrt_shared_weights *shared_weights;  // NULL: packed weights are the session's own
+  // NULL: none. Else a validation layer stands between the session and each provider, and every
+  // breach of the provider ABI is reported here, once, from any thread, until the session is
+  // destroyed: `side` 0 is a note, 1 a fault of the runtime, 2 one of the provider; `clause` is
+  // "MEMORY-1" or the like, "" of a note; both texts are borrowed for the call.
+  void (*finding)(void *context, int32_t side, const char *clause, const char *text);
+  void *finding_context;
 } opsrt_session_options;
 
 // Fails with IO, INVALID_MODEL, NOT_FOUND (no such provider), UNSUPPORTED (a node that nobody

@@ -17,11 +17,12 @@ static int32_t apply(uint32_t place, ops_device *object, const ops_node *const *
   return val_end(&call, rule->apply(device->real, nodes, node_count, api, builder, call.error));
 }
 
-#define PLACES(X)                                                                         \
-  X(0)                                                                                    \
-  X(1)                                                                                    \
-  X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) \
-      X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31)
+// clang-format off
+#define PLACES(X)                                             \
+  X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10)     \
+  X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) \
+  X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31)
+// clang-format on
 
 #define FUNCTION(place)                                                          \
   static int32_t apply_##place(ops_device *device, const ops_node *const *nodes, \

@@ -203,7 +203,9 @@ class Tests:
             shutil.copy(self.contracts_folder / "ai.onnx" / f"{op}.yaml", folder)
         self.expect(["--provider", self.mynpu, "--option", "fail_op=Add", "--jobs", "1",
                      "--contracts", str(folder)], 1, report=True)
-        cases = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))["cases"]
+        # Cases about the provider as a whole run the first node they are given, an Add here.
+        cases = [case for case in json.loads((self.folder / "r.json").read_text(encoding="utf-8"))["cases"]
+                 if case["op"] != "provider"]
         wrong = [case for case in cases if case["status"] not in
                  (("FAIL", "UNSUPPORTED") if case["op"] == "Add" else ("PASS", "UNSUPPORTED"))]
         blamed = [case for case in cases if case["status"] == "FAIL"]

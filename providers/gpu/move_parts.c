@@ -313,8 +313,12 @@ static void plan_space_to_depth(const ops_kernel *kernel, gpu_plan *plan) {
                   (long long)x->dims[2], (long long)x->dims[3], (long long)b);
     return;
   }
+  const int is_crd = ((const gpu_move *)kernel->attributes)->variant == 1;
   gpu_walk walk = {
       .rank = 6, .size = {n, b, b, c, h, w}, .from = {c * area, row, 1, area, b * row, b}};
+  const gpu_walk by_column = {
+      .rank = 6, .size = {n, c, b, b, h, w}, .from = {c * area, area, row, 1, b * row, b}};
+  if (is_crd) walk = by_column;
   ops_strides_contiguous(walk.rank, walk.size, walk.to);
   gpu_plan_output(plan, 0, x->type, 4, dims);
   gpu_plan_copy(plan, x->type, 0, 0, &walk);
@@ -331,4 +335,5 @@ const gpu_move_op gpu_depth_to_space_op = {GPU_MOVE(plan_depth_to_space),
                                            .ints = {{"blocksize", 0}}, .variant = "mode",
                                            .variants = kDepthModes};
 const gpu_move_op gpu_space_to_depth_op = {GPU_MOVE(plan_space_to_depth),
-                                           .ints = {{"blocksize", 0}}};
+                                           .ints = {{"blocksize", 0}}, .variant = "mode",
+                                           .variants = kDepthModes};

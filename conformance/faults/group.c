@@ -3,6 +3,7 @@
 // Which groups are proposed, and a rewrite rule: a - b is a + (-b).
 #include <ops_support/error.h>
 #include <ops_support/node.h>
+#include <string.h>
 
 #include "faulty.h"
 
@@ -62,8 +63,22 @@ static int32_t claim_all(ops_device *device, const ops_graph *graph, ops_group_c
   return OPS_OK;
 }
 
+#define CHECKS_ITEM(name, ops, checks, statuses, what, source) checks,
+static const char *const kChecks[] = {"", FAULT_LIST(CHECKS_ITEM)};
+
+// A fault of kernels is to be met in models, too: then nodes run one by one.
+static int fuses(const ops_device *device) {
+  const char *checks = kChecks[device->mode->fault];
+  return !*checks || strncmp(checks, "groups/", strlen("groups/")) == 0;
+}
+
 static int32_t group_claim(ops_device *device, const ops_graph *graph, ops_group_claim *claims,
                            uint64_t claim_count, uint64_t claim_stride, ops_error *error) {
+  if (!fuses(device)) {
+    for (uint64_t i = 0; i < claim_count; ++i)
+      claim_at(claims, claim_stride, i)->group = OPS_GROUP_NONE;
+    return OPS_OK;
+  }
   if (device->mode->control == CONTROL_only_in_group) {
     claim_each(graph, claims, claim_count, claim_stride);
     return OPS_OK;

@@ -38,11 +38,6 @@ typedef struct operand {
   int64_t strides[3];
 } operand;
 
-static const ops_type_info *type_of(const gpu_plan *plan, uint64_t input) {
-  const ops_operand *operand = ops_request_input(plan->request, input);
-  return operand ? operand->type : NULL;
-}
-
 // ---- The node ----
 
 static void claim(const ops_device *device, const ops_kernel_def *def, const ops_node *node,
@@ -76,7 +71,7 @@ static int32_t parse(const ops_kernel_def *def, const ops_node *node, void *attr
 
 // [batch, heads, length, size], or [batch, length, heads * size].
 static operand read_operand(gpu_plan *plan, uint64_t input, int64_t heads) {
-  const ops_type_info *type = type_of(plan, input);
+  const ops_type_info *type = gpu_input_type(plan, input);
   const int64_t *d = type->dims;
   if (type->rank == 4)
     return (operand){d[0], d[1], d[2], d[3], {d[1] * d[2] * d[3], d[2] * d[3], d[3]}};
@@ -94,8 +89,8 @@ static operand read_operand(gpu_plan *plan, uint64_t input, int64_t heads) {
 
 static void check_operands(gpu_plan *plan, const operand *q, const operand *k,
                            const operand *v) {
-  const int32_t rank = type_of(plan, kQ)->rank;
-  if (type_of(plan, kK)->rank != rank || type_of(plan, kV)->rank != rank ||
+  const int32_t rank = gpu_input_type(plan, kQ)->rank;
+  if (gpu_input_type(plan, kK)->rank != rank || gpu_input_type(plan, kV)->rank != rank ||
       k->batch != q->batch || v->batch != q->batch)
     gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT, "Q, K and V differ in batch or rank");
   else if (k->size != q->size)
@@ -114,7 +109,7 @@ static void check_operands(gpu_plan *plan, const operand *q, const operand *k,
 }
 
 static void check_past(gpu_plan *plan, uint64_t input, const operand *fresh, int64_t past) {
-  const ops_type_info *type = type_of(plan, input);
+  const ops_type_info *type = gpu_input_type(plan, input);
   const int64_t wanted[4] = {fresh->batch, fresh->heads, past, fresh->size};
   if (type->rank != 4 || memcmp(type->dims, wanted, sizeof wanted) != 0)
     gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT, "input %d must be [%lld, %lld, %lld, %lld]",
@@ -124,13 +119,13 @@ static void check_past(gpu_plan *plan, uint64_t input, const operand *fresh, int
 
 // Positions before those of K.
 static int64_t read_past(gpu_plan *plan, const operand *k, const operand *v) {
-  const ops_type_info *key = type_of(plan, kPastKey);
+  const ops_type_info *key = gpu_input_type(plan, kPastKey);
   if (plan->status != OPS_OK) return 0;
-  if (!key != !type_of(plan, kPastValue))
+  if (!key != !gpu_input_type(plan, kPastValue))
     gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT,
                   "past_key and past_value are given both or not at all");
   if (!key || plan->status != OPS_OK) return 0;
-  if (type_of(plan, kValid))
+  if (gpu_input_type(plan, kValid))
     gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT,
                   "nonpad_kv_seqlen cannot be combined with past_key");
   const int64_t past = key->rank == 4 ? key->dims[2] : 0;
@@ -142,7 +137,7 @@ static int64_t read_past(gpu_plan *plan, const operand *k, const operand *v) {
 // The mask broadcasts to [batch, heads, length, total], but for its last dimension, which may
 // be short.
 static void read_mask(gpu_plan *plan, attend *a, int64_t batch) {
-  const ops_type_info *mask = type_of(plan, kMask);
+  const ops_type_info *mask = gpu_input_type(plan, kMask);
   const int64_t wanted[3] = {batch, a->heads, a->length};
   if (!mask || plan->status != OPS_OK) return;
   int32_t fits = mask->rank >= 1 && mask->rank <= 4;
@@ -162,7 +157,7 @@ static void read_mask(gpu_plan *plan, attend *a, int64_t batch) {
 }
 
 static void state_outputs(gpu_plan *plan, attend *a, const operand *k) {
-  const ops_type_info *q = type_of(plan, kQ);
+  const ops_type_info *q = gpu_input_type(plan, kQ);
   const int64_t batch = k->batch, width = a->heads * a->v_size;
   const int64_t key[4] = {batch, k->heads, a->total, a->size};
   const int64_t value[4] = {batch, k->heads, a->total, a->v_size};
@@ -173,7 +168,7 @@ static void state_outputs(gpu_plan *plan, attend *a, const operand *k) {
   a->y[2] = q->rank == 4 ? a->v_size : width;
   gpu_plan_output(plan, kY, q->type, q->rank, q->rank == 4 ? four : three);
   gpu_plan_output(plan, kPresentKey, q->type, 4, key);
-  gpu_plan_output(plan, kPresentValue, type_of(plan, kV)->type, 4, value);
+  gpu_plan_output(plan, kPresentValue, gpu_input_type(plan, kV)->type, 4, value);
 }
 
 // ---- The launches ----
@@ -188,14 +183,14 @@ static void add_numbers(gpu_step *step, const int64_t *values, uint32_t count, i
 }
 
 static int32_t computes_double(const gpu_plan *plan) {
-  return type_of(plan, kQ)->type == OPS_TYPE_DOUBLE ||
-         type_of(plan, kV)->type == OPS_TYPE_DOUBLE;
+  return gpu_input_type(plan, kQ)->type == OPS_TYPE_DOUBLE ||
+         gpu_input_type(plan, kV)->type == OPS_TYPE_DOUBLE;
 }
 
 static void define_all(gpu_step *step, gpu_plan *plan, const attend *a, int32_t wide,
                        int32_t first_type) {
-  const ops_type_info *mask = type_of(plan, kMask);
-  const int32_t q = type_of(plan, kQ)->type, v = type_of(plan, kV)->type;
+  const ops_type_info *mask = gpu_input_type(plan, kMask);
+  const int32_t q = gpu_input_type(plan, kQ)->type, v = gpu_input_type(plan, kV)->type;
   const int64_t group = gpu_group_items(plan->device, kGroup);
   gpu_define(step, "IDX", "%s", wide ? "long" : "int");
   gpu_define(step, "GROUP", "%d", (int)group);
@@ -206,14 +201,14 @@ static void define_all(gpu_step *step, gpu_plan *plan, const attend *a, int32_t 
   gpu_define_type(step, "MASK", mask ? mask->type : q);
   gpu_define(step, "HAS_MASK", "%d", mask != NULL);
   gpu_define(step, "IS_BOOL", "%d", mask && mask->type == OPS_TYPE_BOOL);
-  gpu_define(step, "HAS_VALID", "%d", type_of(plan, kValid) != NULL);
+  gpu_define(step, "HAS_VALID", "%d", gpu_input_type(plan, kValid) != NULL);
 }
 
 static void add_attention(const attention *own, gpu_plan *plan, attend *a, int64_t batch,
                           int32_t wide) {
   const uint32_t items = gpu_group_items(plan->device, kGroup);
   gpu_step *step = gpu_plan_step(plan, &gpu_attention_source, "attention");
-  define_all(step, plan, a, wide, type_of(plan, kQ)->type);
+  define_all(step, plan, a, wide, gpu_input_type(plan, kQ)->type);
   for (uint64_t i = kQ; i <= kValid; ++i) gpu_arg_input(step, i);
   gpu_arg_output(step, kY);
   add_numbers(step, (const int64_t *)a, sizeof *a / sizeof(int64_t), wide);
@@ -235,7 +230,7 @@ static void add_join(gpu_plan *plan, const attend *a, const operand *fresh, uint
       count,       fresh->heads,      a->past,           a->total,
       fresh->size, fresh->strides[0], fresh->strides[1], fresh->strides[2]};
   gpu_step *step = gpu_plan_step(plan, &gpu_attention_source, "attention_join");
-  define_all(step, plan, a, wide, type_of(plan, input)->type);
+  define_all(step, plan, a, wide, gpu_input_type(plan, input)->type);
   gpu_arg_input(step, past);
   gpu_arg_input(step, input);
   gpu_arg_output(step, output);

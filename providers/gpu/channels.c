@@ -15,15 +15,11 @@ typedef struct channels {
   int64_t size;
 } channels;
 
-static const ops_type_info *type_of(const gpu_plan *plan, uint64_t input) {
-  return ops_request_input(plan->request, input)->type;
-}
-
 // A step over all elements of input 0, whose first parameters are the inputs, the output and
 // count, channels, each.
 static gpu_step *add_step(const ops_kernel *kernel, gpu_plan *plan, const char *function,
                           int64_t count, int64_t channel_count) {
-  const ops_type_info *x = type_of(plan, 0);
+  const ops_type_info *x = gpu_input_type(plan, 0);
   const int32_t wide = count > INT32_MAX - 65536;
   int64_t numbers[3] = {count, channel_count, 1};
   char name[64];
@@ -47,7 +43,7 @@ static gpu_step *add_step(const ops_kernel *kernel, gpu_plan *plan, const char *
 
 // Shape of the output; how many elements it has.
 static int64_t state_output(gpu_plan *plan) {
-  const ops_type_info *x = type_of(plan, 0);
+  const ops_type_info *x = gpu_input_type(plan, 0);
   int64_t count = 0;
   gpu_plan_output(plan, 0, x->type, x->rank, x->dims);
   if (!ops_checked_count(x->dims, x->rank, &count))
@@ -78,22 +74,22 @@ static int32_t parse_batch(const ops_kernel_def *def, const ops_node *node, void
 
 static void plan_batch(const ops_kernel *kernel, gpu_plan *plan) {
   const channels *own = kernel->attributes;
-  const ops_type_info *x = type_of(plan, 0);
+  const ops_type_info *x = gpu_input_type(plan, 0);
   if (x->rank < 1) {
     gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT, "X has rank 0, expected at least 1");
     return;
   }
   const int64_t channel_count = x->rank > 1 ? x->dims[1] : 1;
   for (uint64_t i = 1; i <= 4; ++i)
-    if (type_of(plan, i)->rank != 1 || type_of(plan, i)->dims[0] != channel_count)
+    if (gpu_input_type(plan, i)->rank != 1 || gpu_input_type(plan, i)->dims[0] != channel_count)
       gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT,
                     "input %llu: expected one number per channel, the shape [%lld]",
                     (unsigned long long)i, (long long)channel_count);
   const int64_t count = state_output(plan);
   if (plan->status != OPS_OK) return;
   gpu_step *step = add_step(kernel, plan, "batch_normalize", count, channel_count);
-  gpu_define_type(step, "S", type_of(plan, 1)->type);
-  gpu_define_type(step, "V", type_of(plan, 3)->type);
+  gpu_define_type(step, "S", gpu_input_type(plan, 1)->type);
+  gpu_define_type(step, "V", gpu_input_type(plan, 3)->type);
   gpu_arg_float(step, own->epsilon);
 }
 
@@ -120,7 +116,7 @@ static int32_t parse_lrn(const ops_kernel_def *def, const ops_node *node, void *
 
 static void plan_lrn(const ops_kernel *kernel, gpu_plan *plan) {
   const channels *own = kernel->attributes;
-  const ops_type_info *x = type_of(plan, 0);
+  const ops_type_info *x = gpu_input_type(plan, 0);
   if (x->rank < 2) {
     gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT, "X has rank %d, expected at least 2",
                   x->rank);

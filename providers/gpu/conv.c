@@ -38,19 +38,6 @@ static const form kReal = {0, 1, 2, NONE, NONE, NONE, NONE, NONE, NONE, 0};
 static const form kInteger = {0, 1, NONE, 2, 3, NONE, NONE, NONE, NONE, 1};
 static const form kQuantised = {0, 3, 8, 2, 5, 1, 4, 6, 7, 1};
 
-static const ops_type_info *type_of(const gpu_plan *plan, int64_t input) {
-  const ops_operand *operand =
-      input == NONE ? NULL : ops_request_input(plan->request, (uint64_t)input);
-  return operand ? operand->type : NULL;
-}
-
-static gpu_operand input_operand(const gpu_plan *plan, int64_t input) {
-  const ops_type_info *type = type_of(plan, input);
-  return (gpu_operand){.kind = kGpuSlotInput,
-                       .index = type ? input : NONE,
-                       .type = type ? type->type : OPS_TYPE_UNDEFINED};
-}
-
 static int64_t product_of(const int64_t *values, int32_t count) {
   int64_t result = 1;
   for (int32_t i = 0; i < count; ++i) result *= values[i];
@@ -136,7 +123,8 @@ static int32_t refuse(conv *c, const char *what, int64_t found, int64_t expected
 }
 
 static int32_t read_ranks(conv *c) {
-  const ops_type_info *x = type_of(c->plan, c->form->x), *w = type_of(c->plan, c->form->w);
+  const ops_type_info *x = gpu_input_type(c->plan, c->form->x),
+                      *w = gpu_input_type(c->plan, c->form->w);
   const int32_t rank = c->slide.spatial + 2;
   if (x->rank != rank) return refuse(c, "the rank of the image", x->rank, rank);
   if (w->rank != rank) return refuse(c, "the rank of the weights", w->rank, rank);
@@ -151,7 +139,7 @@ static int32_t read_ranks(conv *c) {
 
 // Parameters: one number, or one for each filter.
 static int32_t check_count(conv *c, int64_t input, int32_t per_filter, const char *what) {
-  const ops_type_info *type = type_of(c->plan, input);
+  const ops_type_info *type = gpu_input_type(c->plan, input);
   if (!type) return 1;
   const int64_t count = product_of(type->dims, type->rank);
   if (count == 1) return 1;
@@ -161,7 +149,7 @@ static int32_t check_count(conv *c, int64_t input, int32_t per_filter, const cha
 
 static int32_t check_parameters(conv *c) {
   const form *f = c->form;
-  const ops_type_info *bias = type_of(c->plan, f->bias);
+  const ops_type_info *bias = gpu_input_type(c->plan, f->bias);
   if (bias && (bias->rank != 1 || bias->dims[0] != c->filters))
     return refuse(c, "the length of the bias", product_of(bias->dims, bias->rank), c->filters);
   return check_count(c, f->x_zero, 0, "numbers of the image's zero point") &&
@@ -195,7 +183,7 @@ static int32_t moved_type(int32_t type) {
 static void launch_spread(conv *c, const image *to, const int64_t *stride,
                           const int64_t *begin) {
   const int32_t on_processor = c->plan->device->properties.kind == OPS_DEVICE_CPU;
-  const int32_t from_type = type_of(c->plan, c->form->x)->type;
+  const int32_t from_type = gpu_input_type(c->plan, c->form->x)->type;
   const int64_t rows =
       c->batch * c->channels * product_of(to->phases, kAxes) * to->grid[0] * to->grid[1];
   // About as many elements for each group as keep a processor busy.
@@ -211,7 +199,7 @@ static void launch_spread(conv *c, const image *to, const int64_t *stride,
   gpu_define(step, "ZERO", "%d", changes);
   gpu_arg_input(step, (uint64_t)c->form->x);
   gpu_arg_operand(step, &to->tensor);
-  gpu_arg_optional(step, input_operand(c->plan, c->form->x_zero).index);
+  gpu_arg_optional(step, gpu_operand_of_input(c->plan, c->form->x_zero).index);
   gpu_arg_bytes(step, values, sizeof values);
   if (on_processor)
     gpu_grid_groups(step, ceil_div(rows, share), 1, 1, 1, 1);
@@ -222,7 +210,7 @@ static void launch_spread(conv *c, const image *to, const int64_t *stride,
 // Makes `to` of the image of the plan: `extent` places along each axis from -begin on.
 static void spread(conv *c, const int64_t *stride, const int64_t *begin, const int64_t *extent,
                    const int64_t *phases, image *to) {
-  const ops_type_info *x = type_of(c->plan, c->form->x);
+  const ops_type_info *x = gpu_input_type(c->plan, c->form->x);
   int32_t is_plain = !c->form->is_quantised;
   for (int32_t i = 0; i < kAxes; ++i)
     is_plain = is_plain && stride[i] == 1 && begin[i] == 0 && extent[i] <= c->in[i];
@@ -231,7 +219,7 @@ static void spread(conv *c, const int64_t *stride, const int64_t *begin, const i
     to->grid[i] = is_plain ? c->in[i] : ceil_div(extent[i], stride[i]);
   }
   to->volume = product_of(to->phases, kAxes) * product_of(to->grid, kAxes);
-  to->tensor = input_operand(c->plan, c->form->x);
+  to->tensor = gpu_operand_of_input(c->plan, c->form->x);
   to->slack = 0;
   if (is_plain) return;
   uint64_t bytes;
@@ -275,7 +263,7 @@ static void set_columns(gpu_multiplication *p, const image *from, const int64_t 
 }
 
 static gpu_parameter per_filter(const conv *c, int64_t input) {
-  const ops_type_info *type = type_of(c->plan, input);
+  const ops_type_info *type = gpu_input_type(c->plan, input);
   gpu_parameter out = {.input = type ? input : NONE};
   if (!type || product_of(type->dims, type->rank) == 1) return out;
   out.line = 1;
@@ -299,9 +287,9 @@ static void begin_product(const conv *c, const image *from, int32_t type, int64_
                           gpu_multiplication *p) {
   const int64_t places = product_of(c->out, kAxes);
   gpu_multiplication_init(p, c->group_filters, 0, terms);
-  p->a = input_operand(c->plan, c->form->w);
+  p->a = gpu_operand_of_input(c->plan, c->form->w);
   p->b = from->tensor;
-  p->c = input_operand(c->plan, c->form->bias);
+  p->c = gpu_operand_of_input(c->plan, c->form->bias);
   p->c_row = 1;
   p->y = (gpu_operand){kGpuSlotOutput, 0, type};
   p->y_row = places;
@@ -353,7 +341,7 @@ static int64_t tap_table(conv *c, const image *from) {
 }
 
 static int32_t convolve_by_library(conv *c, int32_t type) {
-  const int32_t has_bias = input_operand(c->plan, c->form->bias).index != NONE;
+  const int32_t has_bias = gpu_operand_of_input(c->plan, c->form->bias).index != NONE;
   const int32_t spatial = c->slide.spatial, lead = kAxes - spatial;
   gpu_convolution own = {.type = type,
                          .spatial = spatial,
@@ -385,8 +373,8 @@ static int32_t convolve_by_library(conv *c, int32_t type) {
   const int64_t places = product_of(c->out, kAxes);
   gpu_multiplication p;
   gpu_multiplication_init(&p, c->filters, places, 0);
-  p.a = p.b = input_operand(c->plan, c->form->w);
-  p.c = input_operand(c->plan, c->form->bias);
+  p.a = p.b = gpu_operand_of_input(c->plan, c->form->w);
+  p.c = gpu_operand_of_input(c->plan, c->form->bias);
   p.c_row = 1;
   p.y = (gpu_operand){kGpuSlotOutput, 0, type};
   p.batch_rank = 1;
@@ -424,7 +412,7 @@ static void plan_conv(const ops_kernel *kernel, gpu_plan *plan, const form *f, i
   const conv_attributes *own = kernel->attributes;
   conv c = {.plan = plan, .form = f, .slide = own->slide, .group = own->group};
   if (!read_ranks(&c)) return;
-  const ops_type_info *w = type_of(plan, f->w);
+  const ops_type_info *w = gpu_input_type(plan, f->w);
   c.filters = w->dims[0];
   c.group_filters = c.filters / c.group;
   if (w->dims[1] != c.group_channels) {
@@ -442,7 +430,7 @@ static void plan_conv(const ops_kernel *kernel, gpu_plan *plan, const form *f, i
 }
 
 static void conv_plan(const ops_kernel *kernel, gpu_plan *plan) {
-  plan_conv(kernel, plan, &kReal, type_of(plan, 0)->type);
+  plan_conv(kernel, plan, &kReal, gpu_input_type(plan, 0)->type);
 }
 
 static void conv_integer_plan(const ops_kernel *kernel, gpu_plan *plan) {
@@ -450,7 +438,7 @@ static void conv_integer_plan(const ops_kernel *kernel, gpu_plan *plan) {
 }
 
 static void qlinear_conv_plan(const ops_kernel *kernel, gpu_plan *plan) {
-  plan_conv(kernel, plan, &kQuantised, type_of(plan, kQuantised.y_zero)->type);
+  plan_conv(kernel, plan, &kQuantised, gpu_input_type(plan, kQuantised.y_zero)->type);
 }
 
 #define CONV(claim_, plan_)                                                           \
@@ -569,7 +557,7 @@ static void transpose_plan(const ops_kernel *kernel, gpu_plan *plan) {
   const conv_attributes *own = kernel->attributes;
   conv c = {.plan = plan, .form = &kReal, .slide = own->slide, .group = own->group};
   if (!read_ranks(&c)) return;
-  const ops_type_info *x = type_of(plan, 0), *w = type_of(plan, 1);
+  const ops_type_info *x = gpu_input_type(plan, 0), *w = gpu_input_type(plan, 1);
   if (w->dims[0] != c.channels) {
     refuse(&c, "channels of the weights", w->dims[0], c.channels);
     return;

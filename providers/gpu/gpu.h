@@ -286,6 +286,8 @@ void gpu_arg_bytes(gpu_step *step, const void *value, uint32_t size);
 void gpu_arg_int(gpu_step *step, int32_t value);
 void gpu_arg_long(gpu_step *step, int64_t value);
 void gpu_arg_float(gpu_step *step, float value);
+// The type of an input; NULL where it is left out or `input` is negative.
+const ops_type_info *gpu_input_type(const gpu_plan *plan, int64_t input);
 // At least `items` work-items along x in groups of the device's preferred size; the kernel
 // leaves out those at and beyond its count.
 void gpu_grid_items(gpu_step *step, int64_t items);

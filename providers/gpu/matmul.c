@@ -11,19 +11,6 @@
 
 #include "product.h"
 
-static const ops_type_info *type_of(const gpu_plan *plan, int64_t input) {
-  const ops_operand *operand =
-      input == kGpuNowhere ? NULL : ops_request_input(plan->request, (uint64_t)input);
-  return operand ? operand->type : NULL;
-}
-
-static gpu_operand input_operand(const gpu_plan *plan, int64_t input) {
-  const ops_type_info *type = type_of(plan, input);
-  return (gpu_operand){.kind = kGpuSlotInput,
-                       .index = type ? input : kGpuNowhere,
-                       .type = type ? type->type : OPS_TYPE_UNDEFINED};
-}
-
 static int64_t count_of(const ops_type_info *type) {
   int64_t count = 1;
   for (int32_t i = 0; i < type->rank; ++i) count *= type->dims[i];
@@ -49,7 +36,7 @@ static stack stack_of(const ops_type_info *type, int32_t is_left) {
 // Shapes of both factors and of the result; 0 after a refusal.
 static int32_t read_stacks(gpu_plan *plan, int64_t a, int64_t b, int32_t result_type,
                            stack *left, stack *right, int64_t *batch, int32_t *out_rank) {
-  const ops_type_info *types[] = {type_of(plan, a), type_of(plan, b)};
+  const ops_type_info *types[] = {gpu_input_type(plan, a), gpu_input_type(plan, b)};
   int64_t dims[OPS_MAX_RANK];
   for (int i = 0; i < 2; ++i)
     if (types[i]->rank < 1 || types[i]->rank > kGpuMaxDims) {
@@ -128,8 +115,8 @@ static void multiply_stacks(gpu_plan *plan, const stack *left, const stack *righ
                             const int64_t *batch, int64_t a, int64_t b, int32_t type,
                             gpu_quantised *q, gpu_multiplication *p) {
   gpu_multiplication_init(p, left->rows, right->columns, left->columns);
-  p->a = input_operand(plan, a);
-  p->b = input_operand(plan, b);
+  p->a = gpu_operand_of_input(plan, a);
+  p->b = gpu_operand_of_input(plan, b);
   p->y = (gpu_operand){kGpuSlotOutput, 0, type};
   p->quantised = q;
   p->batch_rank = rank;
@@ -148,7 +135,7 @@ static void matmul_plan(const ops_kernel *kernel, gpu_plan *plan) {
   int64_t batch[OPS_MAX_RANK];
   int32_t rank;
   gpu_multiplication p;
-  const int32_t type = type_of(plan, 0)->type;
+  const int32_t type = gpu_input_type(plan, 0)->type;
   if (read_stacks(plan, 0, 1, type, &left, &right, batch, &rank))
     multiply_stacks(plan, &left, &right, rank, batch, 0, 1, type, NULL, &p);
 }
@@ -197,7 +184,7 @@ static int32_t gemm_parse(const ops_kernel_def *def, const ops_node *node, void 
 
 // C broadcasts to Y.
 static int32_t read_addend(gpu_plan *plan, const gemm_attributes *own, gpu_multiplication *p) {
-  const ops_type_info *c = type_of(plan, 2);
+  const ops_type_info *c = gpu_input_type(plan, 2);
   const int64_t y[] = {p->m, p->n};
   int64_t strides[2], contiguous[OPS_MAX_RANK];
   if (!c) return 1;
@@ -213,7 +200,7 @@ static int32_t read_addend(gpu_plan *plan, const gemm_attributes *own, gpu_multi
   }
   ops_strides_contiguous(c->rank, c->dims, contiguous);
   ops_broadcast_strides(c->rank, c->dims, contiguous, 2, y, strides);
-  p->c = input_operand(plan, 2);
+  p->c = gpu_operand_of_input(plan, 2);
   p->c_row = strides[0];
   p->c_column = strides[1];
   return 1;
@@ -221,7 +208,7 @@ static int32_t read_addend(gpu_plan *plan, const gemm_attributes *own, gpu_multi
 
 static void gemm_plan(const ops_kernel *kernel, gpu_plan *plan) {
   const gemm_attributes *own = kernel->attributes;
-  const ops_type_info *a = type_of(plan, 0), *b = type_of(plan, 1);
+  const ops_type_info *a = gpu_input_type(plan, 0), *b = gpu_input_type(plan, 1);
   if (a->rank != 2 || b->rank != 2) {
     gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT,
                   "inputs A and B have ranks %d and %d, expected 2", a->rank, b->rank);
@@ -237,8 +224,8 @@ static void gemm_plan(const ops_kernel *kernel, gpu_plan *plan) {
   }
   gpu_multiplication p;
   gpu_multiplication_init(&p, m, n, k);
-  p.a = input_operand(plan, 0);
-  p.b = input_operand(plan, 1);
+  p.a = gpu_operand_of_input(plan, 0);
+  p.b = gpu_operand_of_input(plan, 1);
   p.y = (gpu_operand){kGpuSlotOutput, 0, a->type};
   p.alpha = own->alpha;
   p.beta = own->beta;
@@ -268,7 +255,8 @@ static const form kQuantised = {0, 1, 2, 3, 4, 5, 6, 7};
 // 1 in the other dimension; the distances of parameters.
 static gpu_parameter read_parameter(gpu_plan *plan, int64_t input, int64_t factor, int32_t rank,
                                     const int64_t *batch) {
-  const ops_type_info *type = type_of(plan, input), *whole = type_of(plan, factor);
+  const ops_type_info *type = gpu_input_type(plan, input),
+                      *whole = gpu_input_type(plan, factor);
   const int32_t is_left = factor == 0;
   int64_t strides[OPS_MAX_RANK];
   gpu_parameter out = {.input = type ? input : kGpuNowhere};
@@ -296,7 +284,7 @@ static gpu_parameter read_parameter(gpu_plan *plan, int64_t input, int64_t facto
 }
 
 static int32_t need_one(gpu_plan *plan, int64_t input) {
-  const ops_type_info *type = type_of(plan, input);
+  const ops_type_info *type = gpu_input_type(plan, input);
   if (type && count_of(type) != 1)
     gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT,
                   "input %lld: expected one number, found %lld", (long long)input,
@@ -316,7 +304,7 @@ static void plan_quantised(gpu_plan *plan, const form *f, int32_t type) {
                      .b_scale = read_parameter(plan, f->b_scale, f->b, rank, batch),
                      .y_scale = f->y_scale,
                      .y_zero = f->y_zero,
-                     .b_zero_type = type_of(plan, f->b)->type};
+                     .b_zero_type = gpu_input_type(plan, f->b)->type};
   if (need_one(plan, f->y_scale) && need_one(plan, f->y_zero))
     multiply_stacks(plan, &left, &right, rank, batch, f->a, f->b, type, &q, &p);
 }
@@ -328,7 +316,7 @@ static void matmul_integer_plan(const ops_kernel *kernel, gpu_plan *plan) {
 
 static void qlinear_matmul_plan(const ops_kernel *kernel, gpu_plan *plan) {
   (void)kernel;
-  plan_quantised(plan, &kQuantised, type_of(plan, kQuantised.y_zero)->type);
+  plan_quantised(plan, &kQuantised, gpu_input_type(plan, kQuantised.y_zero)->type);
 }
 
 const gpu_op gpu_matmul_integer = {.plan = matmul_integer_plan};

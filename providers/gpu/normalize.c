@@ -28,11 +28,6 @@ typedef struct affine {
   int64_t scale[OPS_MAX_RANK], bias[OPS_MAX_RANK];
 } affine;
 
-static const ops_type_info *type_of(const gpu_plan *plan, uint64_t input) {
-  const ops_operand *operand = ops_request_input(plan->request, input);
-  return operand ? operand->type : NULL;
-}
-
 // ---- The launch ----
 
 // Neighbouring dimensions merge where both walks allow it.
@@ -81,8 +76,8 @@ static void add_output(gpu_step *step, const ops_kernel *kernel, uint64_t output
 
 static void add_launch(const gpu_normalization *n, const ops_kernel *kernel, gpu_plan *plan,
                        const gpu_lines *lines, affine *a) {
-  const ops_type_info *scale = type_of(plan, 1);
-  const int32_t type = type_of(plan, 0)->type;
+  const ops_type_info *scale = gpu_input_type(plan, 1);
+  const int32_t type = gpu_input_type(plan, 0)->type;
   char name[64];
   if (plan->status != OPS_OK) return;
   gpu_step *step = gpu_plan_step(plan, &gpu_lines_source, "normalize_lines");
@@ -92,7 +87,7 @@ static void add_launch(const gpu_normalization *n, const ops_kernel *kernel, gpu
   gpu_define(step, "IS_CENTERED", "%d", n->row->is_centered);
   gpu_define(step, "IS_L1", "%d", n->is_l1);
   gpu_define(step, "HAS_SCALE", "%d", scale != NULL && a != NULL);
-  gpu_define(step, "HAS_BIAS", "%d", type_of(plan, 2) != NULL && a != NULL);
+  gpu_define(step, "HAS_BIAS", "%d", gpu_input_type(plan, 2) != NULL && a != NULL);
   gpu_define(step, "HAS_MEAN", "%d", is_wanted(kernel, 1));
   gpu_define(step, "HAS_DEVIATION", "%d", is_wanted(kernel, 2));
   gpu_define_type(step, "T", type);
@@ -117,7 +112,7 @@ static void add_launch(const gpu_normalization *n, const ops_kernel *kernel, gpu
 
 static void broadcast(gpu_plan *plan, const ops_type_info *x, uint64_t input,
                       int64_t *out_strides) {
-  const ops_type_info *s = type_of(plan, input);
+  const ops_type_info *s = gpu_input_type(plan, input);
   int64_t own[OPS_MAX_RANK];
   if (!s) return;
   int32_t fits = s->rank <= x->rank;
@@ -134,7 +129,7 @@ static void broadcast(gpu_plan *plan, const ops_type_info *x, uint64_t input,
 }
 
 static void plan_layer(const gpu_normalization *n, const ops_kernel *kernel, gpu_plan *plan) {
-  const ops_type_info *x = type_of(plan, 0);
+  const ops_type_info *x = gpu_input_type(plan, 0);
   int64_t dims[OPS_MAX_RANK];
   affine a = {.rank = x->rank};
   gpu_lines lines;
@@ -142,7 +137,7 @@ static void plan_layer(const gpu_normalization *n, const ops_kernel *kernel, gpu
   memcpy(a.dims, x->dims, (size_t)x->rank * sizeof *x->dims);
   broadcast(plan, x, 1, a.scale);
   broadcast(plan, x, 2, a.bias);
-  gpu_plan_output(plan, 0, type_of(plan, 1)->type, x->rank, x->dims);
+  gpu_plan_output(plan, 0, gpu_input_type(plan, 1)->type, x->rank, x->dims);
   for (int32_t d = 0; d < x->rank; ++d) dims[d] = d < axis ? x->dims[d] : 1;
   for (uint64_t i = 1; i < kernel->output_count; ++i)
     gpu_plan_output(plan, i, OPS_TYPE_FLOAT, x->rank, dims);
@@ -155,7 +150,7 @@ static void plan_layer(const gpu_normalization *n, const ops_kernel *kernel, gpu
 
 static int32_t check_channels(gpu_plan *plan, int64_t count) {
   for (uint64_t i = 1; i <= 2; ++i) {
-    const ops_type_info *type = type_of(plan, i);
+    const ops_type_info *type = gpu_input_type(plan, i);
     if (type->rank != 1 || type->dims[0] != count)
       return gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT,
                            "input %llu: expected the shape [%lld]", (unsigned long long)i,
@@ -167,7 +162,7 @@ static int32_t check_channels(gpu_plan *plan, int64_t count) {
 // [N, C, …] is cut into [N, groups, rest]; scale and bias belong to channels, or to groups.
 static void plan_groups(const gpu_normalization *n, const ops_kernel *kernel, gpu_plan *plan,
                         int64_t groups, int32_t by_group) {
-  const ops_type_info *x = type_of(plan, 0);
+  const ops_type_info *x = gpu_input_type(plan, 0);
   int64_t pixels = 1;
   gpu_lines lines;
   for (int32_t d = 2; d < x->rank; ++d) pixels *= x->dims[d];
@@ -183,7 +178,7 @@ static void plan_groups(const gpu_normalization *n, const ops_kernel *kernel, gp
 }
 
 static int32_t check_rank(gpu_plan *plan, int32_t least) {
-  const int32_t rank = type_of(plan, 0)->rank;
+  const int32_t rank = gpu_input_type(plan, 0)->rank;
   if (rank >= least) return 1;
   gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT, "input 0 has rank %d, expected at least %d",
                 rank, least);
@@ -192,12 +187,12 @@ static int32_t check_rank(gpu_plan *plan, int32_t least) {
 
 static void plan_instance(const gpu_normalization *n, const ops_kernel *kernel,
                           gpu_plan *plan) {
-  if (check_rank(plan, 3)) plan_groups(n, kernel, plan, type_of(plan, 0)->dims[1], 0);
+  if (check_rank(plan, 3)) plan_groups(n, kernel, plan, gpu_input_type(plan, 0)->dims[1], 0);
 }
 
 static void plan_group(const gpu_normalization *n, const ops_kernel *kernel, gpu_plan *plan) {
   if (!check_rank(plan, 2)) return;
-  const int64_t channels = type_of(plan, 0)->dims[1];
+  const int64_t channels = gpu_input_type(plan, 0)->dims[1];
   if (n->groups < 1 || channels % n->groups != 0)
     gpu_plan_fail(plan, OPS_ERROR_INVALID_ARGUMENT,
                   "num_groups must divide the %lld channels, found %lld", (long long)channels,
@@ -210,7 +205,7 @@ static void plan_group(const gpu_normalization *n, const ops_kernel *kernel, gpu
 
 static void plan_bare(const gpu_normalization *n, const ops_kernel *kernel, gpu_plan *plan,
                       uint64_t reduced) {
-  const ops_type_info *x = type_of(plan, 0);
+  const ops_type_info *x = gpu_input_type(plan, 0);
   gpu_lines lines;
   gpu_plan_output(plan, 0, x->type, x->rank, x->dims);
   gpu_lines_cut(plan, x->rank, x->dims, reduced, &lines);
@@ -222,12 +217,13 @@ static void plan_mean_variance(const gpu_normalization *n, const ops_kernel *ker
   const gpu_axes usual = {3, {0, 2, 3}};
   if (n->axes.count < 0 && !check_rank(plan, 4)) return;
   plan_bare(n, kernel, plan,
-            gpu_axes_mark(plan, n->axes.count < 0 ? &usual : &n->axes, type_of(plan, 0)->rank));
+            gpu_axes_mark(plan, n->axes.count < 0 ? &usual : &n->axes,
+                          gpu_input_type(plan, 0)->rank));
 }
 
 static void plan_lp(const gpu_normalization *n, const ops_kernel *kernel, gpu_plan *plan) {
   plan_bare(n, kernel, plan,
-            UINT64_C(1) << gpu_axis_resolve(plan, n->axis, type_of(plan, 0)->rank));
+            UINT64_C(1) << gpu_axis_resolve(plan, n->axis, gpu_input_type(plan, 0)->rank));
 }
 
 // ---- The family ----

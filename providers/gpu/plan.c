@@ -220,6 +220,12 @@ uint32_t gpu_group_items(const ops_device *device, uint32_t most) {
   return items;
 }
 
+const ops_type_info *gpu_input_type(const gpu_plan *plan, int64_t input) {
+  const ops_operand *operand =
+      input < 0 ? NULL : ops_request_input(plan->request, (uint64_t)input);
+  return operand ? operand->type : NULL;
+}
+
 void gpu_grid_items(gpu_step *step, int64_t items) {
   const uint32_t group = gpu_group_items(step->plan->device, 256);
   gpu_grid_groups(step, (items + group - 1) / group, 1, 1, group, 1);

@@ -71,6 +71,13 @@ void gpu_arg_optional(gpu_step *step, int64_t input) {
   gpu_arg_input(step, input == kGpuNowhere ? UINT64_MAX : (uint64_t)input);
 }
 
+gpu_operand gpu_operand_of_input(const gpu_plan *plan, int64_t input) {
+  const ops_type_info *type = gpu_input_type(plan, input);
+  return (gpu_operand){.kind = kGpuSlotInput,
+                       .index = type ? input : kGpuNowhere,
+                       .type = type ? type->type : OPS_TYPE_UNDEFINED};
+}
+
 void gpu_arg_operand(gpu_step *step, const gpu_operand *operand) {
   if (operand->index == kGpuNowhere)
     gpu_arg_optional(step, kGpuNowhere);

@@ -63,6 +63,8 @@ int32_t gpu_multiply_by_library(gpu_plan *plan, const gpu_multiplication *produc
 // Y = alpha Y + beta C: what a library's step leaves to do.
 void gpu_multiply_finish(gpu_plan *plan, const gpu_multiplication *product);
 
+// An input as an operand; absent where the node leaves it out.
+gpu_operand gpu_operand_of_input(const gpu_plan *plan, int64_t input);
 // Adds an operand's parameter pair; absent ones are null.
 void gpu_arg_operand(gpu_step *step, const gpu_operand *operand);
 void gpu_arg_optional(gpu_step *step, int64_t input);

@@ -65,11 +65,6 @@ static int64_t product_of(const int64_t *values, int32_t count) {
   return result;
 }
 
-static const ops_type_info *type_of(const gpu_plan *plan, uint64_t input) {
-  const ops_operand *operand = ops_request_input(plan->request, input);
-  return operand ? operand->type : NULL;
-}
-
 // parameters_t of the kernels.
 typedef struct parameters {
   int64_t count, inner, length, block;
@@ -84,8 +79,8 @@ static int32_t same_shape(const ops_type_info *a, const ops_type_info *b) {
 
 // The form of the parameters, by their shapes; 0 after a refusal.
 static int32_t read_form(gpu_plan *plan, const quantize_attributes *own, parameters *out) {
-  const ops_type_info *x = type_of(plan, X), *scale = type_of(plan, SCALE);
-  const ops_type_info *zero = type_of(plan, ZERO);
+  const ops_type_info *x = gpu_input_type(plan, X), *scale = gpu_input_type(plan, SCALE);
+  const ops_type_info *zero = gpu_input_type(plan, ZERO);
   const int64_t scales = product_of(scale->dims, scale->rank);
   const int64_t axis = own->axis < 0 ? own->axis + x->rank : own->axis;
   *out = (parameters){product_of(x->dims, x->rank), 1, 1, 1, {0, 0, 0}};
@@ -126,11 +121,11 @@ static int32_t read_form(gpu_plan *plan, const quantize_attributes *own, paramet
 
 static gpu_step *add_step(gpu_plan *plan, const quantize_attributes *own, const parameters *g,
                           const char *define, const char *function) {
-  const ops_type_info *zero = type_of(plan, ZERO);
+  const ops_type_info *zero = gpu_input_type(plan, ZERO);
   gpu_step *step = gpu_plan_step(plan, &gpu_quantize_source, function);
   gpu_define(step, define, "1");
-  gpu_define_type(step, "TX", type_of(plan, X)->type);
-  gpu_define_type(step, "TS", type_of(plan, SCALE)->type);
+  gpu_define_type(step, "TX", gpu_input_type(plan, X)->type);
+  gpu_define_type(step, "TS", gpu_input_type(plan, SCALE)->type);
   gpu_define_type(step, "TZ", zero ? zero->type : OPS_TYPE_UINT8);
   gpu_define_type(step, "TY", own->type);
   for (uint64_t i = 0; i < 3; ++i) gpu_arg_input(step, i);
@@ -142,13 +137,14 @@ static gpu_step *add_step(gpu_plan *plan, const quantize_attributes *own, const 
 
 static void quantize_plan(const ops_kernel *kernel, gpu_plan *plan) {
   const quantize_attributes *own = kernel->attributes;
-  const ops_type_info *x = type_of(plan, X);
+  const ops_type_info *x = gpu_input_type(plan, X);
   parameters g;
   if (!read_form(plan, own, &g)) return;
   gpu_plan_output(plan, 0, own->type, x->rank, x->dims);
   if (plan->status != OPS_OK || g.count == 0) return;
   gpu_step *step = add_step(plan, own, &g, "QUANTIZE", "quantize");
-  gpu_define_type(step, "TQ", own->precision ? own->precision : type_of(plan, SCALE)->type);
+  gpu_define_type(step, "TQ",
+                  own->precision ? own->precision : gpu_input_type(plan, SCALE)->type);
   for (size_t i = 0; i < sizeof kCodes / sizeof *kCodes; ++i)
     if (kCodes[i].type == own->type) {
       gpu_define(step, "LOWEST", "%s", kCodes[i].lowest);
@@ -158,7 +154,7 @@ static void quantize_plan(const ops_kernel *kernel, gpu_plan *plan) {
 
 static void dequantize_plan(const ops_kernel *kernel, gpu_plan *plan) {
   const quantize_attributes *own = kernel->attributes;
-  const ops_type_info *x = type_of(plan, X);
+  const ops_type_info *x = gpu_input_type(plan, X);
   parameters g;
   if (!read_form(plan, own, &g)) return;
   gpu_plan_output(plan, 0, own->type, x->rank, x->dims);
@@ -188,7 +184,7 @@ static gpu_step *dynamic_step(gpu_plan *plan, const char *function, uint32_t gro
 
 static void dynamic_plan(const ops_kernel *kernel, gpu_plan *plan) {
   (void)kernel;
-  const ops_type_info *x = type_of(plan, X);
+  const ops_type_info *x = gpu_input_type(plan, X);
   const int64_t count = product_of(x->dims, x->rank);
   const uint32_t group = gpu_group_items(plan->device, 256);
   gpu_plan_output(plan, 0, OPS_TYPE_UINT8, x->rank, x->dims);
